@@ -1,0 +1,238 @@
+"""Where two branches stand: which commits are on both, whatever the layout, the message or the rebase."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from porttool.infer_align import blocks
+from porttool.repo import Commit, Repository
+from porttool.status_delta import Told, told
+from porttool.status_pair import Match, Pairing, Tie, pair, undone_by
+from porttool.translate import Translator
+
+State = Literal["ported", "changed since", "missing", "only there", "dropped"]
+
+_NEAR = 3  # lines around a change that a merge wants unchanged
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One commit and how it stands; `mates` are the commits of the other branch that hold it."""
+
+    oid: str
+    subject: str
+    author: str
+    state: State
+    mates: tuple[str, ...] = ()
+    how: str = ""
+    likeness: float = 0.0
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LostAuthors:
+    """A target commit that holds the work of people it names neither as author nor as co-author."""
+
+    target: str
+    author: str
+    sources: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Status:
+    """Every commit of both branches, once."""
+
+    source: tuple[Standing, ...]
+    target: tuple[Standing, ...]
+    ties: tuple[Tie, ...] = ()
+    lost_authors: tuple[LostAuthors, ...] = ()
+
+    def of(self, state: State) -> tuple[Standing, ...]:
+        """The commits in one state, of both branches."""
+        return tuple(standing for standing in (*self.source, *self.target) if standing.state == state)
+
+    @property
+    def unported(self) -> frozenset[str]:
+        """Source commits that the target does not hold."""
+        return frozenset(standing.oid for standing in self.source if standing.state in ("missing", "dropped"))
+
+
+def status(
+    repository: Repository,
+    source: Sequence[str],
+    target: Sequence[str],
+    translator: Translator,
+    *,
+    listed: Collection[str] = (),
+    skipped: Collection[str] = (),
+    declared: Collection[str] = (),
+) -> Status:
+    """Pairs two ranges of commits, parents first.
+
+    `listed` are the commits the manifest picks, `skipped` those it leaves out, `declared` those with an adaptation or
+    a recorded resolution: for them a delta that differs is the port itself, not a later change.
+    """
+    back = translator.inverse()
+    sources = [told(repository, oid) for oid in source]
+    targets = [told(repository, oid, back) for oid in target]
+    pairing = pair(sources, targets)
+    return standings(sources, targets, pairing, listed=listed, skipped=skipped, declared=declared)
+
+
+def standings(
+    sources: Sequence[Told],
+    targets: Sequence[Told],
+    pairing: Pairing,
+    *,
+    listed: Collection[str] = (),
+    skipped: Collection[str] = (),
+    declared: Collection[str] = (),
+) -> Status:
+    """The state of each commit once the branches are paired."""
+    matched = {oid: match for match in pairing.matches for oid in (*match.sources, *match.targets)}
+    undone = _taken_back(targets, matched)
+    dropped = set(skipped) | _left_out(sources, matched, listed)
+    here = []
+    for commit in sources:
+        match = matched.get(commit.oid)
+        if match is None:
+            here.append(_standing(commit, "dropped" if commit.oid in dropped else "missing", None))
+        elif undone & set(match.targets):
+            here.append(_standing(commit, "dropped", match))
+        else:
+            same = not match.how.startswith("similar") or commit.oid in declared
+            here.append(_standing(commit, "ported" if same else "changed since", match))
+    state_of = {standing.oid: standing.state for standing in here}
+    there = []
+    for commit in targets:
+        match = matched.get(commit.oid)
+        there.append(_standing(commit, state_of[match.sources[0]] if match else "only there", match))
+    return Status(tuple(here), tuple(there), pairing.ties, lost_authors(sources, targets, pairing.matches))
+
+
+def _standing(commit: Told, state: State, match: Match | None) -> Standing:
+    if match is None:
+        return Standing(commit.oid, commit.subject, commit.author, state)
+    mates = match.targets if commit.oid in match.sources else match.sources
+    return Standing(
+        commit.oid, commit.subject, commit.author, state, mates, match.how, match.likeness, match.evidence
+    )
+
+
+def _taken_back(targets: Sequence[Told], matched: Collection[str]) -> set[str]:
+    """Target commits that a later, unpaired target commit takes back line for line."""
+    gone: set[str] = set()
+    for at, later in enumerate(targets):
+        if later.oid in matched or not later.delta.items:
+            continue
+        for earlier in reversed(targets[:at]):
+            if earlier.oid not in gone and undone_by(later.delta) == earlier.delta.signature:
+                gone.add(earlier.oid)
+                break
+    return gone
+
+
+def _left_out(sources: Sequence[Told], matched: Collection[str], listed: Collection[str]) -> set[str]:
+    """Listed commits that are not there although later ones of the list are: the series was applied without them."""
+    order = [commit.oid for commit in sources if commit.oid in listed]
+    there = [at for at, oid in enumerate(order) if oid in matched]
+    return {oid for at, oid in enumerate(order) if oid not in matched and there and at < there[-1]}
+
+
+def lost_authors(
+    sources: Iterable[Told], targets: Iterable[Told], matches: Iterable[Match]
+) -> tuple[LostAuthors, ...]:
+    """Where a landing squashed authorship away."""
+    of = {commit.oid: commit for commit in (*sources, *targets)}
+    found = []
+    for match in matches:
+        owed = dict.fromkeys(of[oid].author for oid in match.sources)
+        named = {name for oid in match.targets for name in (of[oid].author, *of[oid].co_authors)}
+        lost = tuple(author for author in owed if author not in named)
+        if lost:
+            head = match.targets[0]
+            found.append(LostAuthors(head, of[head].author, match.sources, lost))
+    return tuple(found)
+
+
+def landed(repository: Repository, branch: Sequence[str], landing: Sequence[str]) -> Status:
+    """How the commits of a branch arrived on the branch that took them in; both are in one layout."""
+    sources = [told(repository, oid) for oid in branch]
+    targets = [told(repository, oid) for oid in landing]
+    return standings(sources, targets, pair(sources, targets))
+
+
+def depends_on(repository: Repository, oid: str, path: str, unported: Collection[str]) -> tuple[str, ...]:
+    """The unported commits that last touched the lines `oid` changes in `path`, or those next to them; oldest first.
+
+    Where none of them did, the unported commits that changed the file at all.
+    """
+    commit = repository.commit(oid)
+    if not commit.parents:
+        return ()
+    history = _file_history(repository, commit, path, unported)
+    before = _blob(repository, repository.commit(commit.parents[0]), path).splitlines()
+    after = _blob(repository, commit, path).splitlines()
+    wanted = {
+        line
+        for block in blocks(before, after)
+        for line in range(block.old_start - _NEAR, block.old_end + _NEAR)
+        if 0 <= line < len(before)
+    }
+    touched = last_touched([(at.oid, _blob(repository, at, path).splitlines()) for at in history], wanted)
+    close = [at.oid for at in history if at.oid in unported and at.oid in touched]
+    return tuple(close or [at.oid for at in history[1:] if at.oid in unported])
+
+
+def _file_history(repository: Repository, commit: Commit, path: str, unported: Collection[str]) -> list[Commit]:
+    """The commits that changed a file, from the state before the first unported one up to the parent of `commit`."""
+    chain: list[Commit] = []
+    at = repository.commit(commit.parents[0])
+    waiting = {oid for oid in unported if repository.is_ancestor(oid, at.oid)}
+    while True:
+        waiting.discard(at.oid)
+        if not at.parents:
+            chain.append(at)
+            break
+        parent = repository.commit(at.parents[0])
+        if repository.entry(parent.tree, path) != repository.entry(at.tree, path):
+            chain.append(at)
+        if not waiting:
+            chain.append(parent)
+            break
+        at = parent
+    return chain[::-1]
+
+
+def _blob(repository: Repository, commit: Commit, path: str) -> bytes:
+    entry = repository.entry(commit.tree, path)
+    return repository.read(entry.oid) if entry is not None and entry.is_regular else b""
+
+
+def last_touched(versions: Sequence[tuple[str, list[bytes]]], wanted: Collection[int]) -> dict[str, set[int]]:
+    """Which version last wrote (or cut a gap beside) each wanted line of the newest one; lines are 0-based.
+
+    Lines that were there in the oldest version belong to nobody.
+    """
+    found: dict[str, set[int]] = {}
+    now = {line: line for line in wanted}  # place in the version at hand -> line of the newest
+    for (_, before), (oid, after) in zip(reversed(versions[:-1]), reversed(versions[1:]), strict=True):
+        older: dict[int, int] = {}
+        edits = list(blocks(before, after))
+        for place, line in now.items():
+            shift = 0
+            for edit in edits:
+                if edit.new_start <= place < edit.new_end or (
+                    edit.new_start == edit.new_end and edit.new_start in (place, place + 1)
+                ):
+                    found.setdefault(oid, set()).add(line)
+                    break
+                if edit.new_end <= place:
+                    shift += (edit.old_end - edit.old_start) - (edit.new_end - edit.new_start)
+            else:
+                older[place + shift] = line
+        now = older
+    return found

@@ -1,0 +1,181 @@
+"""Commits are paired by what they do."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from porttool.status_delta import Delta, Told
+from porttool.status_pair import evidence, pair
+
+ANN = "Ann <ann@example.invalid>"
+BOB = "Bob <bob@example.invalid>"
+
+
+def delta(text: str, path: str = "a.py") -> Delta:
+    """`+x -y` as a delta of whole lines of one file."""
+    items = Counter()
+    for word in text.split():
+        items[path, f"{word[1:]} = a line of some length\n".encode()] += 1 if word[0] == "+" else -1
+    return Delta(dict(items))
+
+
+def commit(oid: str, text: str | Delta, *, author: str = ANN, subject: str = "", date: str = "", **options) -> Told:
+    made = text if isinstance(text, Delta) else delta(text)
+    return Told(oid, author, (date or oid).encode(), subject or f"subject of {oid}", made, **options)
+
+
+def matches(sources, targets):
+    return [(m.sources, m.targets, m.how) for m in pair(sources, targets).matches]
+
+
+def test_same_lines_are_one_commit_whatever_the_message():
+    """A reworded commit by somebody else is found by its lines."""
+    assert matches([commit("s", "+x -y")], [commit("t", "+x -y", author=BOB, subject="other")]) == [
+        (("s",), ("t",), "identity")
+    ]
+
+
+def test_other_file_is_another_identity():
+    """The same lines in another file are not the same commit; alone they are only similar."""
+    [match] = pair([commit("s", delta("+x", "a.py"))], [commit("t", delta("+x", "b.py"))]).matches
+    assert match.how == "similar"
+    assert match.likeness == 0.9
+
+
+def test_sign_counts():
+    """Adding a line and removing it are different commits."""
+    assert matches([commit("s", "+x")], [commit("t", "-x")]) == []
+
+
+def test_order_of_lines_does_not_count():
+    """An identity is a set of lines, so a hunk that slid past an equal line changes nothing."""
+    assert delta("+a +b -c").signature == delta("-c +b +a").signature
+    assert delta("+a +a").signature != delta("+a").signature
+
+
+def test_squash_of_neighbours():
+    """One target commit that is three source commits together."""
+    sources = [commit("s1", "+a"), commit("s2", "+b -z"), commit("s3", "+c"), commit("s4", "+d")]
+    assert matches(sources, [commit("t", "+a +b -z +c"), commit("u", "+d")]) == [
+        (("s1", "s2", "s3"), ("t",), "squash"),
+        (("s4",), ("u",), "identity"),
+    ]
+
+
+def test_squash_where_one_part_undoes_another():
+    """A line added and taken out again inside the squash is not in the result."""
+    sources = [commit("s1", "+a +tmp"), commit("s2", "-tmp +b")]
+    assert matches(sources, [commit("t", "+a +b")]) == [(("s1", "s2"), ("t",), "squash")]
+
+
+def test_squash_of_commits_that_are_no_neighbours():
+    """Autosquashed fixups skip the commits between them."""
+    sources = [commit("s1", "+a"), commit("s2", delta("+other", "b.py")), commit("s3", "+c")]
+    found = matches(sources, [commit("t", "+a +c")])
+    assert found == [(("s1", "s3"), ("t",), "squash")]
+
+
+def test_subset_of_interleaved_commits():
+    """Parts of one file among other parts of it."""
+    sources = [commit("s1", "+a"), commit("s2", "+b"), commit("s3", "+c"), commit("s4", "+d")]
+    found = matches(sources, [commit("t", "+a +d"), commit("u", "+b +c")])
+    assert sorted(found) == [(("s1", "s4"), ("t",), "squash"), (("s2", "s3"), ("u",), "squash")]
+
+
+def test_split():
+    """One source commit that became two target commits."""
+    assert matches([commit("s", "+a +b +c")], [commit("t", "+a"), commit("u", "+b +c")]) == [
+        (("s",), ("t", "u"), "split")
+    ]
+
+
+def test_resolved_port_is_similar():
+    """Most lines the same and the same author: paired, and not called the same."""
+    sources = [commit("s", "+a +b +c +d"), commit("s2", "+k +l +m +n")]
+    targets = [commit("t", "+a +b +c +e"), commit("t2", "+k +l +m +o")]
+    assert matches(sources, targets) == [(("s",), ("t",), "similar"), (("s2",), ("t2",), "similar")]
+
+
+def test_little_in_common_needs_evidence():
+    """A quarter of the lines pairs only where author and date agree."""
+    source = commit("s", "+a +b +c +d", date="7")
+    assert matches([source], [commit("t", "+a +x +y +z", author=BOB)]) == []
+    assert matches([source], [commit("t", "+a +w +y +z")]) == []
+    assert matches([source], [commit("t", "+a +x +y +z", date="7")]) == [(("s",), ("t",), "similar")]
+
+
+def test_a_message_alone_pairs_nothing():
+    """Same subject, author and date over different lines: not the same commit."""
+    source = commit("s", "+a +b", subject="fix", date="7")
+    assert matches([source], [commit("t", "+x +y", subject="fix", date="7")]) == []
+
+
+def test_a_trailer_alone_pairs_nothing():
+    """A copied trailer over different lines does not make a port."""
+    assert matches([commit("s", "+a +b")], [commit("t", "+x +y", sources=("s",))]) == []
+
+
+def test_no_guess_between_equal_mates():
+    """Two equally similar targets and no evidence: a tie, no pair."""
+    found = pair(
+        [commit("s", "+a +b +c +d")],
+        [commit("t", "+a +b +c +x", author=BOB), commit("u", "+a +b +c +y", author=BOB)],
+    )
+    assert found.matches == ()
+    assert found.ties[0].targets == ("t", "u")
+
+
+def test_evidence_decides_between_equal_lines():
+    """One change made twice: author and date say which is which."""
+    sources = [commit("s1", "+a", date="1"), commit("s2", "+a", date="2")]
+    targets = [commit("t2", "+a", date="2"), commit("t1", "+a", date="1")]
+    assert matches(sources, targets) == [(("s1",), ("t1",), "identity"), (("s2",), ("t2",), "identity")]
+
+
+def test_one_change_more_often_on_one_side_is_a_tie():
+    """Two equal source commits and one target commit that fits both: no guess."""
+    sources = [commit("s1", "+a", subject="x"), commit("s2", "+a", subject="x")]
+    found = pair(sources, [commit("t", "+a", author=BOB, subject="y")])
+    assert found.matches == ()
+    assert found.ties[0].sources == ("s1", "s2")
+
+
+def test_equal_changes_equally_often_all_have_their_mate():
+    """Two and two: each is there, in the order of the branch."""
+    sources = [commit("s1", "+a"), commit("s2", "+a")]
+    targets = [commit("t1", "+a", author=BOB), commit("t2", "+a", author=BOB)]
+    assert matches(sources, targets) == [(("s1",), ("t1",), "identity"), (("s2",), ("t2",), "identity")]
+
+
+def test_resolved_squash():
+    """A squash in which one line was resolved differently holds all its parts."""
+    sources = [commit("s1", "+a +b +c +d"), commit("s2", "+e +f +g +h")]
+    [match] = pair(sources, [commit("t", "+a +b +c +d +e +f +g +x")]).matches
+    assert (match.sources, match.how) == (("s1", "s2"), "similar squash")
+
+
+def test_empty_commits_pair_by_author_date_and_subject_only():
+    """Nothing in them can tell them apart, so everything else has to agree."""
+    none = Delta({})
+    source = commit("s", none, subject="start CI", date="5")
+    assert matches([source], [commit("t", none, subject="start CI", date="5")]) == [(("s",), ("t",), "identity")]
+    assert matches([source], [commit("t", none, subject="other", date="6")]) == []
+
+
+@pytest.mark.parametrize("options", [{"subject": "subject of s"}, {"date": "s"}, {"author": BOB}])
+def test_pairs_do_not_depend_on_order(options):
+    """The same pairs come out whatever the order in which the branches are told."""
+    sources = [commit("s", "+a +b +c"), commit("r", "+k +l +m")]
+    targets = [commit("t", "+a +b +x", **options), commit("q", "+k +l +y")]
+    told = {(m.sources, m.targets) for m in pair(sources, targets).matches}
+    assert told == {(m.sources, m.targets) for m in pair(sources[::-1], targets[::-1]).matches}
+
+
+def test_evidence_is_named():
+    """What agrees is listed, for a reader to check."""
+    source = commit("abcdef0", "+a", subject="fix", date="7")
+    target = commit("t", "+b", subject="fix", date="7", sources=("abcdef0",))
+    assert evidence(source, target) == ("trailer", "subject", "author and date")
+    assert evidence(source, commit("t", "+b", author=BOB)) == ()
