@@ -1,0 +1,95 @@
+"""A layout applied to a branch as one commit of pure movement, and the commits of the series after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from porttool.errors import LayoutError
+from porttool.manifest import Manifest
+from porttool.plan import Plan, make_plan
+from porttool.port import Run, apply, moves
+from porttool.port_message import committer_line, with_trailers
+from porttool.repo import Commit, Entry
+from porttool.translate import Culprit, Translator
+
+
+@dataclass(frozen=True)
+class Movement:
+    """The commit that moves: `old_tree` under the layout is `new_tree`, and undoing the layout gives `old_tree` again.
+
+    `moved` are files whose path changes, `rewritten` those whose content does, `one_way` what cannot be undone.
+    """
+
+    commit: str
+    old_tree: str
+    new_tree: str
+    moved: int
+    rewritten: int
+    one_way: tuple[Culprit, ...] = ()
+
+
+@dataclass(frozen=True)
+class Restructured:
+    """The movement and what the commits of the manifest did after it."""
+
+    movement: Movement
+    run: Run
+
+
+def restructure(manifest: Manifest, *, branch: str = "", dry_run: bool = False) -> Restructured:
+    """Restructure `target.ref` onto the branch. Raises LayoutError where the movement does not come back.
+
+    The same manifest on the same ref gives the same commit ids. The branch moves once, when the series is complete.
+    """
+    plan = make_plan(manifest, branch=branch)
+    movement = move(plan)
+    run = apply(manifest, branch=branch, dry_run=True, plan=replace(plan, tip=movement.commit))
+    done = run.conflict is None and not dry_run
+    if done and run.head != plan.was:
+        plan.repository.move_refs(moves(plan, run.head))
+    return Restructured(movement, replace(run, moved=done))
+
+
+def move(plan: Plan) -> Movement:
+    """Make the commit of pure movement on the tip of a plan, in memory, and prove it."""
+    repository, layout = plan.repository, plan.layout
+    tip = repository.commit(plan.tip)
+    old = repository.entries(tip.tree)
+    translator = Translator(layout, repository)
+    there = translator.tree(old)
+    if there.one_way and not _one_way_declared(plan):
+        first = there.one_way[0]
+        hint = "make the pair undoable, or declare it `one_way: true`"
+        raise LayoutError(f"the movement cannot be undone: {first.text}", f"{first.path}:{first.line}", hint)
+    edits: dict[str, Entry | None] = {path: None for path in old if path not in there.entries}
+    edits.update({path: entry for path, entry in there.entries.items() if old.get(path) != entry})
+    tree = repository.edit_tree(tip.tree, edits)
+    if not there.one_way:
+        _check_back(translator, there.entries, old)
+    moved = sum(layout.path(path) != path for path in old)
+    rewritten = sum(there.entries[layout.path(path)].oid != entry.oid for path, entry in old.items())
+    commit = repository.write_commit(_commit(plan, tip, tree, moved, rewritten))
+    return Movement(commit, tip.tree, tree, moved, rewritten, there.one_way)
+
+
+def _check_back(translator: Translator, new: dict[str, Entry], old: dict[str, Entry]) -> None:
+    """The inverse of the new tree is the old tree, entry by entry."""
+    back = translator.inverse().tree(new).entries
+    for path in sorted(old.keys() | back.keys()):
+        if old.get(path) != back.get(path):
+            raise LayoutError("the movement does not come back as it was", path, "the layout is not a bijection there")
+
+
+def _one_way_declared(plan: Plan) -> bool:
+    layout = plan.layout
+    return any(pair.one_way for pair in (*layout.paths, *layout.extra_modules, *layout.symbols, *layout.keys))
+
+
+def _commit(plan: Plan, tip: Commit, tree: str, moved: int, rewritten: int) -> Commit:
+    """A commit by porttool itself, dated as the one below it, so that its id is the same on any machine."""
+    policy = plan.manifest.policy.committer
+    who = committer_line("author-date" if policy == "now" else policy, tip.committer)
+    subject = f"Restructure: {moved} moved, {rewritten} rewritten"
+    body = "Pure movement: undoing the layout gives the tree before it, byte for byte."
+    told = with_trailers(f"{subject}\n\n{body}\n".encode(), [(b"Layout", plan.layout.digest.encode())])
+    return Commit(tree, (plan.tip,), who, who, told)

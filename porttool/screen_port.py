@@ -1,0 +1,126 @@
+"""A plan and a run on a terminal. The first line is the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from porttool.plan import Plan
+from porttool.plan_census import Tally
+from porttool.port import Conflicted, Empty, Run, Skipped
+from porttool.report import counted
+from porttool.report_port import branch_of, step_author, step_subject
+from porttool.restructure import Movement
+from porttool.screen import print_list, print_table
+from porttool.translate import Culprit
+
+
+def plan_screen(
+    plan: Plan,
+    run: Run,
+    out: Console,
+    *,
+    census: Sequence[Tally],
+    outside: Sequence[Culprit],
+    unmatched: Iterable[str],
+) -> None:
+    """What would be done, and what stands in its way."""
+    stop = run.conflict
+    steps = counted(len(plan.steps), "commit")
+    answer = f"{steps} to port onto {branch_of(plan)}" if plan.steps else "nothing to port"
+    if stop:
+        answer += f"; {stop.source[:12] or stop.subject} would stop in conflict"
+    elif outside:
+        answer += f"; the layout cannot undo {counted(len(outside), 'place')}"
+    out.print(Text(answer, style="bold red" if stop or outside else "bold green"), soft_wrap=True)
+    manifest = plan.manifest
+    out.print(f"{manifest.source.ref} -> {manifest.target.ref}, layout {plan.layout.digest[:12]}", soft_wrap=True)
+    rows = []
+    for number, step in enumerate(plan.steps, 1):
+        told = " ".join(oid[:8] for oid in step.sources) or "patch"
+        author, subject = step_author(plan.repository, step), step_subject(plan.repository, step)
+        rows.append((str(number), _name(author), subject, told))
+    if rows:
+        print_table(out, ("#", "author", "subject", "source"), rows)
+    print_list(out, "Not ported", [_left(left.source, left.subject, left.reason) for left in plan.left], whole=True)
+    if stop:
+        _conflict(stop, out)
+    there = [f"{told.count} {told.kind} ({told.policy})" for told in census if told.count]
+    print_list(out, "Census", there, whole=True)
+    print_list(out, "Matches nothing", unmatched, whole=True)
+    print_list(out, "Not undoable", [f"{_place(culprit)}  {culprit.text}" for culprit in outside])
+
+
+def run_screen(run: Run, out: Console, *, dry_run: bool) -> None:
+    """What was done, commit by commit."""
+    style = "bold red" if run.conflict else "bold green"
+    out.print(Text(run_answer(run, dry_run=dry_run), style=style), soft_wrap=True)
+    repository = run.plan.repository
+    rows = []
+    for number, applied in enumerate(run.applied, 1):
+        commit = repository.commit(applied.commit)
+        told = " ".join(oid[:8] for oid in applied.step.sources) or "patch"
+        rows.append((str(number), applied.commit[:8], _name(commit.author_name), commit.subject, told, applied.kind))
+    if rows:
+        print_table(out, ("#", "commit", "author", "subject", "source", "touched"), rows)
+    empty = [_left(found.names[0], "", found.reason) for found in run.outcomes if isinstance(found, Empty)]
+    print_list(out, "Empty", empty, whole=True)
+    left = [_left(found.source, found.subject, found.reason) for found in run.outcomes if isinstance(found, Skipped)]
+    print_list(out, "Not ported", left, whole=True)
+    if run.conflict:
+        _conflict(run.conflict, out)
+        print_list(out, "Waiting for it", [name[:12] for name in run.waiting])
+    print_list(out, "Resolutions that nothing asked for", run.unused, whole=True)
+
+
+def movement_screen(movement: Movement, out: Console) -> None:
+    """What a restructure moved, and the proof that it only moved."""
+    told = f"{counted(movement.moved, 'file')} moved, {counted(movement.rewritten, 'file')} rewritten"
+    answer = f"pure movement: {told} in commit {movement.commit[:12]}"
+    if movement.one_way:
+        answer = f"movement with {counted(len(movement.one_way), 'place')} that cannot be undone: {told}"
+    out.print(Text(answer, style="bold red" if movement.one_way else "bold green"), soft_wrap=True)
+    again = "" if movement.one_way else f", and its inverse gives {movement.old_tree[:12]} again"
+    out.print(f"T of tree {movement.old_tree[:12]} is {movement.new_tree[:12]}{again}", soft_wrap=True)
+
+
+def run_answer(run: Run, *, dry_run: bool) -> str:
+    """The first line."""
+    branch = branch_of(run.plan)
+    made = counted(len(run.applied), "commit")
+    if run.conflict:
+        stop = run.conflict
+        paths = counted(len(stop.conflicts), "path")
+        told = "would stop" if dry_run else "stopped"
+        return f"{told}: {stop.source[:12] or stop.subject} is in conflict on {paths}; {branch} is as it was"
+    if run.nothing:
+        return f"nothing to port: {counted(run.accounted, 'commit')} named, none of them to be made"
+    if dry_run:
+        return f"dry run: {made} would be on {branch}; nothing was changed"
+    return f"{made} on {branch}, now at {run.head[:12]}"
+
+
+def _conflict(stop: Conflicted, out: Console) -> None:
+    out.print(f"\nConflict in {stop.source[:12]} {stop.subject}", style="bold", soft_wrap=True)
+    for found in stop.conflicts:
+        hint = f": {found.hint}" if found.hint else ""
+        out.print(f"  {found.path}  {found.kind}{hint}", soft_wrap=True)
+    print_list(out, "It depends on commits that are not ported", [oid[:12] for oid in stop.needs], whole=True)
+    if stop.scratch:
+        out.print(f"\nResolve the files in {stop.scratch}, then `porttool apply --continue`;", soft_wrap=True)
+        out.print("or `porttool apply --skip` to leave the commit out, `--abort` to give up.", soft_wrap=True)
+    print_list(out, "The same tree with git alone", stop.recipe, whole=True)
+
+
+def _name(author: str) -> str:
+    return author.partition(" <")[0]
+
+
+def _left(source: str, subject: str, reason: str) -> str:
+    return "  ".join(part for part in (source[:12], subject, reason) if part)
+
+
+def _place(culprit: Culprit) -> str:
+    return f"{culprit.path}:{culprit.line}" if culprit.line else culprit.path

@@ -1,0 +1,1 @@
+"""One module per verb: `EXAMPLE`, `arguments(parser)` and `run(args) -> exit code`."""

@@ -1,0 +1,48 @@
+"""`porttool plan [MANIFEST]`."""
+
+from __future__ import annotations
+
+import argparse
+
+from porttool.arguments import Parser
+from porttool.errors import EXIT_ANSWER_NO, EXIT_OK
+
+EXAMPLE = "porttool plan manifests/rl_correctness.yaml"
+
+
+def arguments(parser: Parser) -> None:
+    parser.manifest()
+    parser.branch()
+    parser.repositories()
+    parser.json()
+
+
+def run(args: argparse.Namespace) -> int:
+    from porttool.leftovers_domain import outside
+    from porttool.plan import make_plan, unmatched
+    from porttool.plan_census import census
+    from porttool.port import apply
+    from porttool.verbs import choose
+    from porttool.verbs.output import print_json, progress, screen
+
+    manifest = choose.manifest(args)
+    with progress() as report:
+        report("reading the refs")
+        plan = make_plan(manifest, by=args.by, branch=choose.branch(args))
+        repository = plan.repository
+        report("translating both trees, there and back")
+        source, target = (repository.entries(repository.commit(tip).tree) for tip in (plan.source_tip, plan.tip))
+        culprits = [*outside(plan.layout, source, repository), *outside(plan.layout.inverse(), target, repository)]
+        report("porting in memory")
+        ran = apply(manifest, by=args.by, branch=choose.branch(args), dry_run=True, plan=plan)
+    matched, counted = unmatched(plan), census(plan)
+    if args.json:
+        from porttool.report_port import plan_json
+
+        print_json(plan_json(plan, ran, counted, culprits, matched))
+    else:
+        from porttool.screen_port import plan_screen
+
+        plan_screen(plan, ran, screen(), census=counted, outside=culprits, unmatched=matched)
+    clash = any(culprit.kind == "path" for culprit in culprits)
+    return EXIT_ANSWER_NO if ran.conflict or clash else EXIT_OK

@@ -1,0 +1,22 @@
+"""`porttool schema`."""
+
+from __future__ import annotations
+
+import argparse
+
+from porttool.arguments import Parser
+from porttool.errors import EXIT_OK
+
+EXAMPLE = "porttool schema > porttool.schema.json"
+
+
+def arguments(parser: Parser) -> None:
+    parser.json()
+
+
+def run(args: argparse.Namespace) -> int:
+    from porttool.schema import json_schema
+    from porttool.verbs.output import print_json
+
+    print_json(json_schema())
+    return EXIT_OK
