@@ -1,0 +1,131 @@
+import pytest
+
+from parity.compare import Rule, compare
+from parity.record import Capture, Leaf, leaf
+from parity.verdict import Verdict, judge, overall
+
+
+def capture(side="left", scenario="s", env="1", crashed="", **probes):
+    told = {
+        probe: {k: v if isinstance(v, Leaf) else leaf(v) for k, v in keys.items()} for probe, keys in probes.items()
+    }
+    return Capture(scenario, side, {"env.torch": env, "commit": side}, told, crashed)
+
+
+def findings(left, right, *rules):
+    return [(f.probe, f.key, f.kind) for f in compare(left, right, rules).findings]
+
+
+def test_equal_captures_match():
+    """Two sides that observed the same are a MATCH, and say over how many keys."""
+    judged = judge(compare(capture(wire={"a": 1}), capture("right", wire={"a": 1})))
+    assert judged.verdict is Verdict.MATCH
+    assert judged.reason == "1 keys are equal"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "kind"),
+    [
+        ({"a": 1, "b": 2}, {"a": 1}, "missing"),
+        ({"a": 1}, {"a": 1, "b": 2}, "extra"),
+        ({"b": 8}, {"b": "8"}, "type"),
+        ({"b": 8}, {"b": 8.0}, "type"),
+        ({"b": 0.3}, {"b": 0.1 + 0.2}, "value"),
+        ({"b": None}, {"b": Leaf("null", None, lost=True)}, "lost"),
+    ],
+)
+def test_each_kind_of_difference_is_a_finding(left, right, kind):
+    """A key that is missing, extra, of another type, of another value, or lost on one side is found as that."""
+    assert findings(capture(wire=left), capture("right", wire=right)) == [("wire", "b", kind)]
+
+
+def test_the_first_finding_is_the_first_divergence():
+    """Findings come in the order in which the sides recorded, not by name."""
+    left, right = {"z": 1, "a": 1}, {"z": 2, "a": 2}
+    assert [key for _, key, _ in findings(capture(wire=left), capture("right", wire=right))] == ["z", "a"]
+
+
+def test_within_accepts_up_to_the_tolerance_in_both_directions():
+    """A tolerance is absolute, holds both ways and ends where it says; it never excuses a type."""
+    rule = Rule("wire.*", "within", tolerance=0.5, evidence="20 A/A runs")
+    for other, found in ((1.5, []), (0.5, []), (1.75, [("wire", "a", "value")]), (1, [("wire", "a", "type")])):
+        assert findings(capture(wire={"a": 1.0}), capture("right", wire={"a": other}), rule) == found
+
+
+def test_within_never_accepts_nan_or_infinity():
+    """A NaN is not close to anything."""
+    rule = Rule("wire.*", "within", tolerance=1e9, evidence="20 A/A runs")
+    for bad in (float("nan"), float("inf")):
+        assert findings(capture(wire={"a": 1.0}), capture("right", wire={"a": bad}), rule) == [("wire", "a", "value")]
+
+
+def test_a_rule_without_its_evidence_or_reason_is_refused():
+    """A tolerance without evidence and an exception without a reason do not exist."""
+    for kind in ("within", "expected", "volatile"):
+        with pytest.raises(ValueError, match="needs"):
+            Rule("wire.*", kind)
+
+
+def test_an_expected_difference_is_kept_apart_and_an_unused_rule_told():
+    """A declared difference does not fail; a rule that excused nothing is named."""
+    used, unused = Rule("wire.a", "expected", "new knob"), Rule("wire.q", "expected", "gone")
+    told = compare(capture(wire={"a": 1, "b": 1}), capture("right", wire={"a": 2, "b": 1}), [used, unused])
+    assert (told.findings, [f.key for f in told.expected], told.unused_rules) == ((), ["a"], (unused,))
+    assert judge(told).verdict is Verdict.MATCH
+
+
+def test_an_expected_difference_excuses_only_its_own_keys():
+    """The same difference elsewhere is still found."""
+    rule = Rule("wire.a", "expected", "new knob")
+    assert findings(capture(wire={"a": 1, "b": 1}), capture("right", wire={"a": 2, "b": 2}), rule) == [
+        ("wire", "b", "value")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "reason"),
+    [
+        (
+            capture(wire={"a": 1}),
+            capture("right", wire={"a": 1}, crashed="Traceback\nKeyError: arctic"),
+            "right side crashed",
+        ),
+        (capture(), capture("right"), "captured nothing"),
+        (
+            capture(wire={"a": 1}, config={}),
+            capture("right", wire={"a": 1}, config={"b": 1}),
+            "captured nothing for config",
+        ),
+        (capture(wire={"a": 1}), capture("right", wire={"a": 1}, config={"b": 1}), "one side alone"),
+        (capture(wire={"a": 1}), capture("right", env="2", wire={"a": 1}), "environments differ: env.torch"),
+        (capture(wire={"a": 1}), capture("right", scenario="t", wire={"a": 1}), "two scenarios"),
+    ],
+)
+def test_what_cannot_be_compared_is_incomparable(left, right, reason):
+    """A crash, an empty capture, another environment or scenario never passes and never counts as a difference."""
+    judged = judge(compare(left, right))
+    assert judged.verdict is Verdict.INCOMPARABLE
+    assert reason in judged.reason
+
+
+def test_volatile_keys_are_counted_and_cannot_be_everything():
+    """Keys declared volatile are left out by name; a comparison of nothing else is no match."""
+    rule = Rule("wire.time*", "volatile", "seconds")
+    told = compare(capture(wire={"time": 1.0, "a": 1}), capture("right", wire={"time": 2.0, "a": 1}), [rule])
+    assert (told.findings, told.compared, told.volatile) == ((), 1, 1)
+    assert compare(capture(wire={"time": 1.0}), capture("right", wire={"time": 2.0}), [rule]).incomparable
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "worst"),
+    [
+        ([], Verdict.INCOMPARABLE),
+        ([Verdict.MATCH], Verdict.MATCH),
+        ([Verdict.MATCH, Verdict.INCOMPARABLE], Verdict.INCOMPARABLE),
+        ([Verdict.INCOMPARABLE, Verdict.DIFFER, Verdict.MATCH], Verdict.DIFFER),
+    ],
+)
+def test_the_worst_verdict_wins_and_none_is_not_a_match(verdicts, worst):
+    """Only evidence passes: no verdict at all is INCOMPARABLE."""
+    assert overall(verdicts) is worst
+    assert overall(verdicts).exit_code == {"MATCH": 0, "DIFFER": 1, "INCOMPARABLE": 3}[worst.value]
