@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -40,6 +41,19 @@ def splice(source: bytes, edits: Iterable[Edit]) -> bytes:
         at = end
     pieces.append(source[at:])
     return b"".join(pieces)
+
+
+def apart(*kinds: Iterable[Edit]) -> list[Edit]:
+    """Edits of several kinds that can be spliced together: where two overlap, the one of the earlier kind is kept."""
+    kept: list[Edit] = []
+    for edits in kinds:
+        for edit in edits:
+            at = bisect_left(kept, edit)
+            before, behind = kept[:at][-1:], kept[at : at + 1]
+            # Only its neighbours can touch an edit: those that are kept lie apart.
+            if not any(edit.start < other.end and other.start < edit.end for other in (*before, *behind)):
+                kept.insert(at, edit)
+    return kept
 
 
 def line_of(source: bytes, offset: int) -> int:

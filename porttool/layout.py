@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from porttool.errors import LayoutError
 from porttool.names import Name, Pair, Renaming, split
@@ -164,6 +164,11 @@ class Layout:
 
     @cached_property
     def _path_cache(self) -> dict[str, str]:
+        return {}
+
+    @cached_property
+    def memory(self) -> dict[str, Any]:
+        """What rewriters remember from one file to the next, by language: it makes them faster, nothing else."""
         return {}
 
     def path(self, path: str) -> str:

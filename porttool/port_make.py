@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from porttool.errors import ManifestError, UsageError
+from porttool.errors import LayoutError, ManifestError, UsageError
 from porttool.plan import Plan, Step
 from porttool.port_merge import Ported, Porting, automerged, is_protected
 from porttool.port_message import PORTER, committer_line, joined_message, public_remote, trailers_of, with_trailers
@@ -30,7 +30,12 @@ class Maker:
 
     def make(self, step: Step, head: str) -> Applied | Empty | Conflicted:
         """Make the commit of a step on top of `head`."""
-        return self._ported(step, head) if step.sources else self._patched(step, head)
+        try:
+            return self._ported(step, head) if step.sources else self._patched(step, head)
+        except LayoutError as error:
+            # Two names of one commit clash: the pair alone does not tell which commit of the list to look at.
+            where = ", ".join(place for place in (error.where, f"commit {step.names[0][:12]}", step.where) if place)
+            raise LayoutError(error.message, where, error.hint) from error
 
     def _ported(self, step: Step, head: str) -> Applied | Empty | Conflicted:
         repository = self.repository

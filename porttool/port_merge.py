@@ -205,7 +205,8 @@ class Porting:
             ours = self.repository.entry(onto, path)
             above = path.rpartition("/")[0]
             blocked = ours is not None and ours.mode == MODE_TREE and not self._emptied(ours.oid, path, edits)
-            while above and not blocked:
+            # Above what is there already, there are directories.
+            while above and not blocked and ours is None:
                 held = self.repository.entry(onto, above)
                 blocked = held is not None and held.mode != MODE_TREE and edits.get(above, held) is not None
                 above = above.rpartition("/")[0]

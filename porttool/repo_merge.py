@@ -8,7 +8,6 @@ import tempfile
 import weakref
 from collections.abc import Iterable
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ from porttool.repo_git import Git
 from porttool.repo_objects import MODE_FILE, Entry, is_binary, raw_entry, serialize_tree
 
 # Before this release libgit2 crashes when it merges from an object store written in Python.
-IN_MEMORY = tuple(int(part) for part in version("pygit2").split(".")[:2]) >= (1, 21)
+IN_MEMORY = tuple(map(int, pygit2.__version__.split(".")[:2])) >= (1, 21)  # type: ignore[attr-defined]
 
 _MARKER = re.compile(rb"^(?:<{7}|\|{7}|>{7}) .*", re.MULTILINE)
 
@@ -119,14 +118,22 @@ class Merger:
         clean = self._workshop.merge(base or b"", ours, theirs)
         return Merged(True, clean) if clean is not None else Merged(False, self._marked(base, ours, theirs, labels))
 
+    def merge_theirs(self, base: bytes | None, ours: bytes, theirs: bytes) -> bytes:
+        """Merge, with `theirs` as it is wherever the two do not merge."""
+        if any(is_binary(side) for side in (base or b"", ours, theirs)):
+            return theirs
+        return self._files(base, ours, theirs, "--theirs")
+
     def _marked(self, base: bytes | None, ours: bytes, theirs: bytes, labels: Labels) -> bytes:
+        return self._files(base, ours, theirs, "--diff3", *(word for label in labels for word in ("-L", label)))
+
+    def _files(self, base: bytes | None, ours: bytes, theirs: bytes, *told: str) -> bytes:
         with tempfile.TemporaryDirectory(prefix="porttool-") as folder:
             names = []
             for name, content in (("ours", ours), ("base", base or b""), ("theirs", theirs)):
                 Path(folder, name).write_bytes(content)
                 names.append(str(Path(folder, name)))
-            told = [word for label in labels for word in ("-L", label)]
-            return self._git.run("merge-file", "-p", "--diff3", *told, *names, answers=range(128)).out
+            return self._git.run("merge-file", "-p", *told, *names, answers=range(128)).out
 
 
 def has_markers(content: bytes, known: Iterable[bytes] = ()) -> bool:

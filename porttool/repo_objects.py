@@ -94,7 +94,8 @@ def decode(raw: bytes, encoding: bytes | None) -> str:
 
 def parse_commit(oid: str, raw: bytes) -> Commit:
     """A commit from its raw object. Raises RepositoryError where a header porttool must carry is missing."""
-    head, _, message = raw.partition(b"\n\n")
+    head, found, message = raw.partition(b"\n\n")
+    head = head if found else head.removesuffix(b"\n")  # a commit may end behind its headers
     if raw.startswith(b"\n"):
         head, message = b"", raw[1:]
     headers: list[tuple[bytes, bytes]] = []

@@ -7,6 +7,7 @@ import hashlib
 import zlib
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import lru_cache
 
 import pygit2
 
@@ -69,7 +70,8 @@ class Store:
         """Keep an object and return its id."""
         oid = hashlib.sha1(b"%s %d\0" % (kind.encode("ascii"), len(raw)) + raw).hexdigest()
         if oid not in self._made and oid not in self._odb:
-            self._made[oid] = (kind, len(raw), zlib.compress(raw, 1))
+            # The ids in a tree do not deflate, and trying costs more than making the tree does.
+            self._made[oid] = (kind, len(raw), zlib.compress(raw, 0 if kind == "tree" else 1))
         return oid
 
     def pack(self) -> bytes:
@@ -103,7 +105,7 @@ class Store:
 
     def entry(self, tree: str, path: str) -> Entry | None:
         """The entry at a path (a tree entry where it is a directory); None where there is none."""
-        *above, name = path_bytes(path).split(b"/")
+        *above, name = _segments(path)
         level = self.tree(tree)
         for part in above:
             below = level.get(part)
@@ -142,7 +144,7 @@ class Store:
             return []
         found: list[Change] = []
         before, after = self.tree(old), self.tree(new)
-        for name in sorted({name for name, _ in before.items() ^ after.items()}):
+        for name in sorted(_differing(before, after)):
             was, now = before.get(name), after.get(name)
             path = prefix + path_text(name)
             old_dir, new_dir = (side[1].hex() if side and side[0] == RAW_TREE else None for side in (was, now))
@@ -182,6 +184,19 @@ class Store:
             return was
         below = self.edit_tree(was[1].hex() if was is not None and is_tree else EMPTY_TREE, edit)
         return None if below == EMPTY_TREE else (RAW_TREE, bytes.fromhex(below))
+
+
+@lru_cache(maxsize=4096)
+def _segments(path: str) -> list[bytes]:
+    return path_bytes(path).split(b"/")
+
+
+def _differing(before: Level, after: Level) -> list[bytes]:
+    """The names at which two levels differ. Most entries are the same, so comparing is cheaper than building sets."""
+    found = [name for name, raw in after.items() if before.get(name) != raw]
+    if len(before) != len(after) or any(name not in before for name in found):
+        found += [name for name in before if name not in after]
+    return found
 
 
 def _pack_header(kind: int, size: int) -> bytes:

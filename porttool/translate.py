@@ -185,20 +185,22 @@ class Translator:
         notes = tuple(Culprit(r.path, r.line, r.kind, r.text) for r in there.remarks if not r.one_way)
         told = [Culprit(r.path, r.line, r.kind, r.text) for r in there.remarks if r.one_way]
         lost = texts.keys() - there.origin.values()
-        told += [
+        modes = [
             Culprit(path, 0, "one-way", f"mode {entries[path].mode:o} does not come back")
             for path in sorted(lost)
             if entries[path].mode != _PLAIN
         ]
         old = {path: entries[path].oid for path in texts}
         new = {new_path: entry.oid for new_path, (entry, _) in files.items()}
-        return _Group(files, (cache(partial(self._check_group, tuple(told), old, new)),), notes)
+        return _Group(files, (cache(partial(self._check_group, tuple(modes), tuple(told), old, new)),), notes)
 
     def _check_group(
-        self, told: tuple[Culprit, ...], old: Mapping[str, str], new: Mapping[str, str]
+        self, modes: tuple[Culprit, ...], told: tuple[Culprit, ...], old: Mapping[str, str], new: Mapping[str, str]
     ) -> tuple[Culprit, ...]:
         sides = ({path: self._blobs.read(oid) for path, oid in side.items()} for side in (old, new))
-        return (*told, *_group_culprits(self.layout, *sides))
+        lasting = _group_culprits(self.layout, *sides)
+        # What a fragment foretells counts only where the files do not come back.
+        return (*told, *modes, *lasting) if lasting else modes
 
     def _key(self, path: str, entry: Entry) -> _Key:
         return (self.layout.digest, path, stat.S_IFMT(entry.mode), entry.oid)

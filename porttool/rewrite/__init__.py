@@ -15,7 +15,8 @@ Scan = Callable[[bytes, FileNames], Found]
 
 _SNIFFED = 8000  # git looks for a NUL in as many leading bytes
 _SHEBANG = re.compile(rb"#![^\n]*?\b(?:(python)[\d.]*|(?:ba|da|k|z)?sh)\b")
-_WHOLE = rb"(?<![A-Za-z0-9_])%s(?![A-Za-z0-9_])"
+# The letter of an escape such as `\n` is no part of the word behind it.
+_WHOLE = rb"(?:(?<![A-Za-z0-9_])|(?<=\\[A-Za-z0-9_]))%s(?![A-Za-z0-9_])"
 _IMPLIED = ("py", "pyi", "yaml", "yml")
 _RELATIVE_IMPORT = re.compile(rb"\bfrom[\s\\]*\.")
 

@@ -270,7 +270,7 @@ def _put(desk: _Desk, fragment: Fragment, texts: dict[str, bytes], origin: dict[
         raise _taken(fragment, origin.get(end.path, end.path))
     point = body.behind(end.after, end.kind)
     if point is None:
-        desk.tell(fragment, f"{end} should stand behind {end.after!r}, which is not there")
+        desk.tell(fragment, f"{end} should stand behind {end.after!r}, which is not there", one_way=False)
         point = body.behind(None, end.kind)
     assert point is not None
     lead = _eoled(_lead(end, at_start=point == body.start), host or part.text)

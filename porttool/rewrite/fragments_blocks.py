@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,6 +12,12 @@ from tree_sitter import Language, Node, Parser
 
 from porttool.layout import FragmentKind
 from porttool.names import Name
+from porttool.rewrite import python_parse, yaml_tree
+
+_TOO_DEEP: dict[FragmentKind, Callable[[bytes], bool]] = {
+    "python": python_parse.too_deep,
+    "yaml": yaml_tree.too_deep,
+}
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class Body:
 
 def body_of(source: bytes, kind: FragmentKind, parent: Name) -> Body | None:
     """The body that holds the fragments below `parent` (() = the file); None where there is no such parent."""
-    if kind == "yaml" and too_deep(source):
+    if _TOO_DEEP[kind](source):
         return None
     root = parse(source, kind)
     return _mapping(source, root, parent) if kind == "yaml" else _suite(source, root, parent)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
 from tree_sitter import Node
 
-from porttool.edits import Edit, Found, Note
+from porttool.edits import Edit, Found, Note, apart
 from porttool.layout import FileNames, Layout
 from porttool.rewrite import text
 from porttool.rewrite.python_bindings import ImportEdits, all_entry
 from porttool.rewrite.python_config import ConfigReads
 from porttool.rewrite.python_imports import Imports, is_import_part
 from porttool.rewrite.python_names import Chains, StarNames
+from porttool.rewrite.python_parse import too_deep
 from porttool.rewrite.python_scope import Scopes
 from porttool.rewrite.python_tree import WORD, Tree, encode
 
@@ -34,12 +34,10 @@ class _Lexicon(NamedTuple):
 
     def hits(self, source: bytes) -> list[int]:
         """Every offset at which the layout can speak about `source`."""
-        whole = tuple(word for word in self.whole if word in source)
-        inner = tuple(word for word in self.inner if word in source)
-        if not whole and not inner:
-            return []
-        found = _search(whole, inner).finditer(source)
-        return [hit.start() for hit in found if not hit.lastindex or _starts_a_name(source, hit.start())]
+        found = {at for word in self.inner for at in _places(source, word)}
+        for word in self.whole:
+            found.update(at for at in _places(source, word) if _is_a_name(source, at, at + len(word)))
+        return sorted(found)
 
 
 _LEXICONS: dict[str, _Lexicon] = {}
@@ -64,10 +62,12 @@ def _lexicon(layout: Layout) -> _Lexicon:
     return found
 
 
-@lru_cache(maxsize=512)
-def _search(whole: tuple[bytes, ...], inner: tuple[bytes, ...]) -> re.Pattern[bytes]:
-    forms = [b"(" + b"|".join(map(re.escape, whole)) + b")(?![" + WORD + b"])"] if whole else []
-    return re.compile(b"|".join([*forms, *map(re.escape, inner)]))
+def _places(source: bytes, word: bytes) -> Iterator[int]:
+    """Every offset of a word. Plain searches in turn: one pattern of all words takes longer."""
+    at = source.find(word)
+    while at >= 0:
+        yield at
+        at = source.find(word, at + 1)
 
 
 def scan(source: bytes, names: FileNames) -> Found:
@@ -76,12 +76,17 @@ def scan(source: bytes, names: FileNames) -> Found:
     hits = lexicon.hits(source)
     if not hits and not (_moves(names) and _RELATIVE.search(source)):
         return Found([], [])
+    if too_deep(source):
+        plain = text.scan(source, names)
+        return Found(plain.edits, [*plain.notes, Note(0, "unparsable", "this nests deeper than Python goes")])
     return _Scan(source, names, lexicon).run(hits)
 
 
-def _starts_a_name(source: bytes, at: int) -> bool:
-    """Whether a name can start here: behind no letter, unless that letter belongs to an escape such as `\\n`."""
-    return not at or not _NAME.match(source, at - 1, at) or source[at - 2 : at - 1] == b"\\"
+def _is_a_name(source: bytes, start: int, end: int) -> bool:
+    """Whether a name can end here and start there: behind no letter, unless one of an escape such as `\\n`."""
+    if _NAME.match(source, end, end + 1):
+        return False
+    return not start or not _NAME.match(source, start - 1, start) or source[start - 2 : start - 1] == b"\\"
 
 
 def _moves(names: FileNames) -> bool:
@@ -97,7 +102,7 @@ class _Scan:
 
     def __init__(self, source: bytes, names: FileNames, lexicon: _Lexicon) -> None:
         self.source, self.names, self.lexicon = source, names, lexicon
-        self.tree = Tree(source)
+        self.tree = Tree(source, names)
         scopes = Scopes(self.tree)
         imports = Imports(self.tree, names)
         self.imports = ImportEdits(self.tree, names, imports, scopes)
@@ -127,7 +132,8 @@ class _Scan:
                 self._text(leaf.start_byte, leaf.end_byte)
             elif leaf.type == "string_content":
                 self._string(leaf)
-        edits = self.edits + self.imports.edits + self.chains.edits + self.config.edits
+        # `import conf.a` makes a module of what is also called like a config; in a broken file anything may overlap.
+        edits = apart(self.imports.edits, self.chains.edits, self.config.edits, self.edits)
         notes = self.notes + self.imports.notes + self.chains.notes + self.config.notes
         return Found(edits, notes + self._unparsable())
 

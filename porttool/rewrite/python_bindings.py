@@ -17,6 +17,7 @@ from porttool.rewrite.python_scope import ASSIGNMENT, IMPORT, Scopes, is_none_fa
 from porttool.rewrite.python_tree import Tree, ancestors, decode, encode, respell
 
 _BETWEEN = re.compile(rb"[ \t]*;(?:[ \t]|\\\r?\n)*")
+_BLANK = re.compile(rb"[\s\\]+")
 _INDENT = re.compile(rb"[ \t\f]*")
 _FOLLOWS = re.compile(rb"[A-Za-z0-9_\x80-\xff]")
 
@@ -94,7 +95,7 @@ class ImportEdits:
         place, tree = statement.place, self.tree
         assert place is not None
         new = encode(self.imports.spell(statement, origin))
-        if new == tree.text(place):
+        if new == _BLANK.sub(b"", tree.text(place)):
             return
         if statement.level == 0 and statement.origin is not None:
             edit = respell([child for child in place.children if child.type == "identifier"], statement.origin, origin)

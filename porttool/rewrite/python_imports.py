@@ -78,6 +78,8 @@ class Imports:
             node = leaf.parent
             if leaf.type == "import" and node is not None and node.type in STATEMENTS and node.start_byte > seen:
                 seen = node.start_byte
+                if node.has_error:  # the place of its names cannot be trusted
+                    continue
                 yield self._from(node) if node.type == "import_from_statement" else self._plain(node)
 
     def _plain(self, node: Node) -> Statement:

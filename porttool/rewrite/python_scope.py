@@ -142,11 +142,11 @@ def _visible(node: Node, is_scope: bool) -> Iterator[Node]:
 
 
 def _home(node: Node, kind: str) -> Node:
-    """The scope in which a binding node binds."""
+    """The scope in which a binding node binds; in a broken file, parameters may stand alone."""
     if kind == PARAMETER:
         functions = (parent for parent in ancestors(node) if parent.type in ("function_definition", "lambda"))
         if (function := next(functions, None)) is not None:
-            return function  # in a broken file, parameters may stand alone
+            return function
     at = node.parent if kind == DEFINITION and node.parent is not None else node
     walrus = node.parent is not None and node.parent.type == "named_expression"
     return next(scope for scope in scopes_from(at) if not (walrus and scope.type in _COMPREHENSIONS))

@@ -6,23 +6,22 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-import tree_sitter_python
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node
 
 from porttool.edits import Edit
+from porttool.layout import FileNames
 from porttool.names import Name
+from porttool.rewrite.python_parse import parse
 
-_LANGUAGE = Language(tree_sitter_python.language())
-_HIGH = re.compile(rb"[\x80-\xff]")
 WORD = b"A-Za-z0-9_\x80-\xff"
 
 
 class Tree:
     """One parsed source. Offsets are those of `source`, whatever its encoding."""
 
-    def __init__(self, source: bytes) -> None:
+    def __init__(self, source: bytes, names: FileNames) -> None:
         self.source = source
-        self.root = Parser(_LANGUAGE).parse(_parsable(source)).root_node
+        self.root = parse(source, names).root_node
         self._named: dict[tuple[bytes, int], list[Node]] = {}
         self._leaves: dict[int, Node] = {}
 
@@ -69,20 +68,13 @@ def _whole(word: bytes) -> re.Pattern[bytes]:
 
 
 def decode(text: bytes) -> str:
+    """Source bytes as a name; bytes that are no text survive as surrogates."""
     return text.decode("utf-8", "surrogateescape")
 
 
 def encode(text: str) -> bytes:
+    """A name as source bytes."""
     return text.encode("utf-8", "surrogateescape")
-
-
-def _parsable(source: bytes) -> bytes:
-    """`source` where it is UTF-8; else a copy of the same length whose other bytes are letters to the parser."""
-    try:
-        source.decode("utf-8")
-    except UnicodeDecodeError:
-        return _HIGH.sub(b"x", source)
-    return source
 
 
 def same(left: Node | None, right: Node | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from porttool.edits import Edit, line_of, splice
+from porttool.edits import Edit, apart, line_of, splice
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,10 @@ def test_splice_refuses_what_overlaps_or_leaves_the_source(edits):
 def test_line_of_counts_newlines_before_the_offset():
     """Lines start at 1; a newline belongs to the line that it ends."""
     assert [line_of(b"a\nb\n", at) for at in range(5)] == [1, 1, 2, 2, 3]
+
+
+def test_the_earlier_kind_wins_where_edits_overlap():
+    """What can be spliced is kept: neighbours that only touch, and insertions at either end."""
+    first, second = [Edit(4, 8, b"x")], [Edit(2, 5, b"y"), Edit(8, 9, b"z"), Edit(4, 4, b"<"), Edit(5, 5, b"!")]
+    assert apart(first, second) == [Edit(4, 4, b"<"), Edit(4, 8, b"x"), Edit(8, 9, b"z")]
+    assert apart([Edit(0, 9, b"")], [Edit(1, 2, b"a")], [Edit(9, 10, b"b")]) == [Edit(0, 9, b""), Edit(9, 10, b"b")]

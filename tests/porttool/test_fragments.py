@@ -165,11 +165,12 @@ def test_a_block_that_stands_elsewhere_says_behind_what():
     assert [(culprit.line, "`after: 'c'`" in culprit.text) for culprit in told] == [(5, True)]
 
 
-def test_a_sibling_that_is_not_there_on_the_other_side_is_a_culprit():
-    """The part is put last instead, and the group does not come back."""
+def test_a_sibling_that_is_not_there_on_the_other_side_is_noted():
+    """The part is put last instead, and the group comes back all the same."""
     ran = carry(layout(("a.yaml#", ("p.yaml#a", "k"))), {"a.yaml": b"x: 1\n", "p.yaml": b"n: 1\n"})
     assert ran.files == {"p.yaml": b"n: 1\na:\n  x: 1\n"}
-    assert "p.yaml#a should stand behind 'k'" in ran.there.one_way[0].text
+    assert "p.yaml#a should stand behind 'k'" in ran.there.notes[0].text
+    assert (ran.one_way, ran.back_files) == ([], {"a.yaml": b"x: 1\n", "p.yaml": b"n: 1\n"})
 
 
 def test_a_line_left_of_the_body_is_one_way():

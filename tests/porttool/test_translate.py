@@ -275,7 +275,10 @@ def test_a_way_back_that_was_checked_is_remembered():
 def test_a_layout_without_pairs_reads_nothing():
     """Where nothing is renamed, entries are themselves and no blob is opened."""
     blobs = CountingBlobs()
-    entries = {"a.py": Entry(0o100644, blobs.write(b"x = 1\n")), ".gitattributes": Entry(0o100644, blobs.write(b"* -diff"))}
+    entries = {
+        "a.py": Entry(0o100644, blobs.write(b"x = 1\n")),
+        ".gitattributes": Entry(0o100644, blobs.write(b"* -diff")),
+    }
     translator = Translator(Layout(), blobs)
     done = translator.tree(entries)
     assert (done.entries, done.one_way, done.notes, blobs.reads) == (entries, (), (), 0)
