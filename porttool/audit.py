@@ -10,6 +10,7 @@ from porttool.plan_census import census
 from porttool.proof import Proof, Proven
 from porttool.repo import Repository, is_binary
 from porttool.report import Audit, Counted, Leftover, Place, Resolved, Row, Style
+from porttool.resolutions_delta import delta
 
 _FIRST = {"unresolved": 0, "kept": 1, "rewritten": 2}
 
@@ -17,7 +18,9 @@ _FIRST = {"unresolved": 0, "kept": 1, "rewritten": 2}
 def audit_of(proof: Proof) -> Audit:
     """The table of the pull request and all that belongs to it."""
     plan, manifest = proof.plan, proof.plan.manifest
-    rows = tuple(_row(number, proven) for number, proven in enumerate(proof.commits, 1))
+    rows = tuple(_row(plan.repository, number, proven) for number, proven in enumerate(proof.commits, 1))
+    # A line that only moved was not written here.
+    written = [row.commit for row in rows if row.commit and not row.moves]
     return Audit(
         verdict=proof.verdict,
         source=manifest.source.ref,
@@ -28,14 +31,14 @@ def audit_of(proof: Proof) -> Audit:
         not_ported=proof.not_ported,
         census=tuple(Counted(told.kind, told.count, told.policy, told.places) for told in census(plan)),
         leftovers=tuple(sorted(map(_leftover, proof.leftovers), key=lambda left: _FIRST[left.state])),
-        style=tuple(style_of(plan.repository, [row.commit for row in rows if row.commit], manifest.policy.width)),
+        style=tuple(style_of(plan.repository, written, manifest.policy.width)),
         protected=proof.protected,
         warnings=proof.warnings,
         rederived=proof.rederived,
     )
 
 
-def _row(number: int, proven: Proven) -> Row:
+def _row(repository: Repository, number: int, proven: Proven) -> Row:
     return Row(
         number=number,
         commit=proven.commit,
@@ -45,10 +48,14 @@ def _row(number: int, proven: Proven) -> Row:
         label=proven.label,
         upstream=proven.upstream,
         adapted=proven.adapted,
-        resolved=tuple(Resolved(found.path, found.id, found.author, found.reason) for found in proven.resolved),
+        resolved=tuple(
+            Resolved(found.path, found.id, found.author, found.reason, delta(repository, found))
+            for found in proven.resolved
+        ),
         residual=tuple(Place(found.path, found.line, found.kind, found.text) for found in proven.residual),
         one_way=tuple(Place(found.path, found.line, found.kind, found.text) for found in proven.one_way),
         why=proven.why,
+        moves=bool(proven.movement),
     )
 
 

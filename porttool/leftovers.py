@@ -32,7 +32,8 @@ _REACH = 200
 class Mention:
     """One place that names something by its old name: from-side place where `rewritten`, else a place of the result.
 
-    `reason` says why a mention is kept: `not a whole token`, `prose word`, `out of scope`, `binary`.
+    `reason` says why a mention is kept: `not a whole token`, `part of another name`, `prose word`,
+    `out of scope`, `binary`.
     """
 
     path: str
@@ -69,7 +70,11 @@ def rewritten(layout: Layout, source: Files) -> Iterator[Mention]:
         if is_binary(blob) or not touched(blob, names):
             continue
         for start, end, new in sorted(scan(blob, names).edits):
-            old = _text(blob[start:end]) or "an import"
+            old = _text(blob[start:end])
+            if not old.strip():
+                if not new.strip():
+                    continue  # an indentation names nothing
+                old = "an insertion"
             yield Mention(path, line_of(blob, start), _line(blob, start), old, "rewritten", f"now {_text(new)!r}")
 
 
@@ -121,10 +126,17 @@ class _Book:
                 if old.scope and not _in_scope(old, names):
                     return end, _text(old.text), "kept", "out of scope"
                 return low + at + len(old.text), _text(old.text), "unresolved", ""
+        word = blob[start:end]
+        if _top_key(blob, start, end, names) and any((old.kind, old.text) == ("key", word) for old in candidates):
+            return end, _text(word), "unresolved", ""
+        if candidates and all(_stays(old, word) for old in candidates):
+            return None
         whole = not _in_word(blob, start - 1) and not _in_word(blob, end)
         if _PLAIN.fullmatch(blob, start, end) and not _quoted(blob, start, end):
             return None
-        return end, _text(blob[start:end]), "kept", "prose word" if whole else "not a whole token"
+        if not whole:
+            return end, _text(word), "kept", "not a whole token"
+        return end, _text(word), "kept", "prose word" if run.strip(b"./-") == word else "part of another name"
 
 
 def _old_names(layout: Layout) -> Iterator[_Old]:
@@ -135,6 +147,9 @@ def _old_names(layout: Layout) -> Iterator[_Old]:
     for symbol in layout.symbols:
         if symbol.whole:
             yield _Old(_bytes(symbol.old), _bytes(symbol.new), "symbol", symbol.scope)
+    for fragment in layout.fragments:
+        ends = [_bytes(end.name[-1]) if end.name else b"" for end in (fragment.old, fragment.new)]
+        yield _Old(ends[0], ends[1], "fragment")
 
 
 def _covers(run: bytes, name: bytes, start: int, end: int) -> int | None:
@@ -147,6 +162,11 @@ def _covers(run: bytes, name: bytes, start: int, end: int) -> int | None:
     return None
 
 
+def _stays(old: _Old, word: bytes) -> bool:
+    """Whether a word of an old name is one of the new name too, as where a key only moved deeper."""
+    return old.new == old.text or re.search(rb"(?<!\w)%s(?!\w)" % re.escape(word), old.new) is not None
+
+
 def _in_scope(old: _Old, names: FileNames) -> bool:
     """Whether a scoped symbol means this file, which is told by its name on the other side."""
     return names.symbol(_text(old.new)) is not None
@@ -154,6 +174,12 @@ def _in_scope(old: _Old, names: FileNames) -> bool:
 
 def _quoted(blob: bytes, start: int, end: int) -> bool:
     return blob[start - 1 : start] in (b"'", b'"', b"`") and blob[start - 1 : start] == blob[end : end + 1]
+
+
+def _top_key(blob: bytes, start: int, end: int, names: FileNames) -> bool:
+    """Whether a word is a key at the root of a YAML file, where T would have renamed it if it could."""
+    root = names.path.endswith((".yaml", ".yml")) and not names.layout.key_mount(names.path)
+    return root and blob[start - 1 : start] in (b"\n", b"") and blob[end : end + 1] == b":"
 
 
 def _in_word(blob: bytes, at: int) -> bool:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from porttool.repo import Entry
 
 
+# Notes of T that say a name could not become what the layout asks for, because something else stands there.
+_TAKEN = ("key-moved", "ambiguous", "parts-ways")
+
+
 class Overlay:
     """Blobs that are written in memory only."""
 
@@ -33,7 +37,10 @@ class Overlay:
 
 
 def outside(layout: Layout, entries: Mapping[str, Entry], blobs: Blobs) -> tuple[Culprit, ...]:
-    """Every place of a from-side tree that the layout cannot undo: paths first, then lines. Nothing is written."""
+    """Every place of a from-side tree that the layout cannot undo, or cannot do: paths first, then lines.
+
+    Nothing is written.
+    """
     found: list[Culprit] = []
     origin: dict[str, str] = {}
     inside: dict[str, Entry] = {}
@@ -51,7 +58,8 @@ def outside(layout: Layout, entries: Mapping[str, Entry], blobs: Blobs) -> tuple
     translator = Translator(layout, Overlay(blobs))
     for group in _groups(translator, inside):
         try:
-            found += translator.entries({path: inside[path] for path in group}).one_way
+            done = translator.entries({path: inside[path] for path in group})
+            found += (*done.one_way, *(note for note in done.notes if note.kind in _TAKEN))
         except LayoutError as fault:
             found.append(Culprit(group[0], 0, "fragment", fault.message))
     return tuple(dict.fromkeys(found))

@@ -65,15 +65,19 @@ def _known_keys(layout: Layout, files: Files) -> dict[Name, bool]:
         for group, package in _MOUNTED.findall(blob):
             packages.setdefault(group.decode(), set()).add(tuple(package.decode().split(".")))
     known: dict[Name, bool] = {}
+    places: set[Name] = set()
     for path, blob in configs.items():
         folder = path.rpartition("/")[0].split("/") if "/" in path else []
         mounts = {tuple(folder[start:]) for start in range(len(folder) + 1)} | {layout.key_mount(path)}
         for group, named in packages.items():
             if "/".join(folder).endswith(group):
                 mounts |= named
+        places.update(mount[:depth] for mount in mounts for depth in range(1, len(mount) + 1))
         for document in documents(blob) or ():
             for name, leaf in _keys(document):
                 known.update((mount + name, leaf and known.get(mount + name, True)) for mount in mounts)
+    for place in places:
+        known.setdefault(place, False)
     return known
 
 

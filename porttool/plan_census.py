@@ -9,12 +9,12 @@ from porttool.plan import Plan
 from porttool.repo import EMPTY_TREE, MODE_GITLINK, MODE_LINK, Change, Commit, Entry, is_binary
 
 _FILES = ("submodules", "symlinks", "modes", "binaries", "CRLF")
-KINDS = ("merges", "empties", *_FILES, "encodings", "signatures", "notes")
+KINDS = ("merges", "empties", *_FILES, "encodings", "signatures", "headers", "notes")
 
 
 @dataclass(frozen=True)
 class Tally:
-    """One kind of unusual thing: what policy does with it, and each place, `commit` or `commit:path`."""
+    """One kind of unusual thing: what policy does with it, and each place: a commit, its path or its header."""
 
     kind: str
     policy: str
@@ -34,6 +34,7 @@ def census(plan: Plan) -> tuple[Tally, ...]:
         changes = plan.repository.changes(parent, commit.tree)
         for kind in _kinds_of_commit(plan, commit, changes):
             places[kind].append(oid[:12])
+        places["headers"] += [f"{oid[:12]} {name.decode('utf-8', 'backslashreplace')}" for name in _odd(commit)]
         for change in changes:
             for kind in _kinds_of_change(plan, change):
                 places[kind].append(f"{oid[:12]}:{change.path}")
@@ -52,6 +53,13 @@ def _kinds_of_commit(plan: Plan, commit: Commit, changes: list[Change]) -> Itera
         yield "signatures"
     if commit.oid in plan.repository.noted:
         yield "notes"
+
+
+def _odd(commit: Commit) -> Iterator[bytes]:
+    """Headers that neither every commit has nor another kind tells of."""
+    for name, _ in commit.extra:
+        if not name.startswith(b"gpgsig"):
+            yield name
 
 
 def _kinds_of_change(plan: Plan, change: Change) -> Iterator[str]:
@@ -94,5 +102,6 @@ def _policies(plan: Plan) -> Mapping[str, str]:
         "CRLF": "kept byte for byte",
         "encodings": "message bytes and encoding header kept",
         "signatures": {"record": "dropped, a trailer says so", "drop": "dropped"}.get(policy.signatures, "refused"),
+        "headers": "dropped, as git itself does when a commit is made anew",
         "notes": "not carried",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import email.errors
 import email.header
 import email.utils
 import hashlib
@@ -75,6 +76,10 @@ def read_patch(file: Path, where: str = "") -> Patch:
     text = re.split(rb"^---\s*$", body, maxsplit=1, flags=re.MULTILINE)[0].strip(b"\n")
     message = subject.encode("utf-8", "surrogateescape") + b"\n" + (b"\n" + text + b"\n" if text.strip() else b"")
     author = f"{who} {int(date.timestamp())} {date:%z}".encode("utf-8", "surrogateescape")
+    if not re.fullmatch(rb"[^<>\0]*<[^<>\0]*> -?\d+ [+-]\d{4,}", author):
+        raise ManifestError(f"the patch has no readable author: {who!r}", str(file), "write it as `Name <mail>`")
+    if b"\0" in message:
+        raise ManifestError("the message of the patch holds a NUL byte", str(file), "git would not take it")
     return Patch(file, author, message, raw[start.start() :], hashlib.sha256(raw).hexdigest()[:16])
 
 
@@ -90,10 +95,17 @@ def _header(told: Mapping[str, str], file: Path, *names: str) -> str:
     for name in names:
         if (value := told.get(name)) is not None:
             if "=?" in value:
-                value = str(email.header.make_header(email.header.decode_header(value)))
+                value = _decoded(value, file)
             return " ".join(value.split())
     hint = "a patch needs From, Date and Subject, as `git format-patch` writes them"
     raise ManifestError(f"the patch has no {names[0]} header", str(file), hint)
+
+
+def _decoded(value: str, file: Path) -> str:
+    try:
+        return str(email.header.make_header(email.header.decode_header(value)))
+    except (email.errors.HeaderParseError, LookupError, UnicodeError) as error:
+        raise ManifestError(f"a header of the patch cannot be decoded: {value!r}", str(file), str(error)) from error
 
 
 def _date(text: str, file: Path) -> datetime:
@@ -156,6 +168,8 @@ def _try(folder: str, patch: Patch, *options: str) -> str | None:
     shifted = [line for line in ran.err.splitlines() if re.search(r"succeeded at \d+ \(offset|with fuzz", line)]
     # git leaves out a binary part that is cut short, says so, and exits with 0.
     errors = [line.removeprefix("error: ") for line in ran.err.splitlines() if line.startswith("error: ")]
+    # The first line of a hunk that does not match is a heading for the lines that were not found.
+    errors.sort(key=lambda line: line == "while searching for:")
     if ran.code == 0 and not shifted and not errors:
         return None
     return (shifted or errors or [f"exit code {ran.code}"])[0]

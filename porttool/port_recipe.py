@@ -31,7 +31,8 @@ def recipe(repository: Repository, onto: str, ported: Ported, labels: Labels) ->
         lines.append(f'git merge-file --diff3 {told} "$dir"/ours "$dir"/base "$dir"/theirs || true')
         oid = '$(git hash-object -w --no-filters "$dir"/ours)'
         lines.append(f"git update-index --add --cacheinfo {conflict.shown.mode:o},{oid},{quote(conflict.path)}")
-    return (*lines, "git write-tree")
+    # Pasted into a shell, the commands must not leave its git with another index.
+    return (*lines, "git write-tree && unset GIT_INDEX_FILE")
 
 
 def _set(path: str, entry: Entry | None) -> str:

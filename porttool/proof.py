@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from porttool.errors import RepositoryError
+from porttool.errors import ManifestError, RepositoryError
 from porttool.leftovers import Mention
 from porttool.manifest import Manifest
 from porttool.plan import By, Plan, Step, make_plan, unmatched
@@ -18,6 +18,7 @@ from porttool.port_outcome import Empty, Skipped
 from porttool.port_patch import read_patch
 from porttool.proof_commit import Proven, Prover
 from porttool.proof_delta import Residual
+from porttool.proof_movement import moved_row, movement_of
 from porttool.proof_names import mentions
 from porttool.repo import Commit
 from porttool.resolutions import Ledger, recorded
@@ -85,13 +86,15 @@ def prove(plan: Plan, head: str) -> Proof:
     prover = Prover(plan, ledger)
     steps = _Steps(plan.steps)
     commits = [repository.commit(oid) for oid in repository.history([head], [start])]
-    proven = [prover.prove(commit, steps.of(commit)) for commit in commits]
-    run = apply(plan.manifest, dry_run=True, plan=plan)
+    movement = movement_of(plan, commits[0]) if commits else None
+    proven = [moved_row(commits[0], movement)] if movement else []
+    proven += [prover.prove(commit, steps.of(commit)) for commit in commits[len(proven) :]]
+    run, stop = _again(replace(plan, tip=movement.commit) if movement else plan)
     missing, not_ported = _accounted(steps.rest(), run)
     strays = [
         f"commit {row.commit[:12]} is on the branch and not in the manifest, or is there twice"
         for row in proven
-        if row.step is None and row.label != "undeclared"
+        if row.step is None and not row.movement and row.label != "undeclared"
     ]
     unused = [f"resolution {found.id} of {found.path} was of no use ({found.file})" for found in ledger.unused()]
     return Proof(
@@ -99,10 +102,18 @@ def prove(plan: Plan, head: str) -> Proof:
         (*proven, *missing),
         not_ported,
         _protected(plan, head),
-        mentions(plan, proven, head),
-        (*unmatched(plan), *unused, *_unused_adaptations(proven), *strays),
+        mentions(plan, proven, head, moved=movement is not None),
+        (*unmatched(plan), *unused, *_unused_adaptations(proven), *strays, *stop),
         run.head == head,
     )
+
+
+def _again(plan: Plan) -> tuple[Run, list[str]]:
+    """The port done again in memory; with what stops it, where the branch is not made by this manifest at all."""
+    try:
+        return apply(plan.manifest, dry_run=True, plan=plan), []
+    except ManifestError as error:
+        return Run(plan, (), plan.tip), [f"porting again stops: {error.message} ({error.where})"]
 
 
 class _Steps:

@@ -20,7 +20,10 @@ from porttool.translate import Culprit, Translator
 
 @dataclass(frozen=True)
 class Proven:
-    """One commit and its label (see DESIGN.md). `step` is what the manifest says of it; None where it says nothing."""
+    """One commit and its label (see DESIGN.md). `step` is what the manifest says of it; None where it says nothing.
+
+    `movement` tells what a commit of pure movement moved, and that it comes back.
+    """
 
     commit: str
     author: str
@@ -32,6 +35,7 @@ class Proven:
     one_way: tuple[Culprit, ...] = ()
     resolved: tuple[Resolution, ...] = ()
     touched: tuple[str, ...] = ()
+    movement: str = ""
 
     @property
     def adapted(self) -> Mapping[str, str]:
@@ -43,7 +47,7 @@ class Proven:
 
     @property
     def why(self) -> str:
-        return self.step.why if self.step else ""
+        return self.step.why if self.step else self.movement
 
 
 @dataclass

@@ -38,8 +38,11 @@ class TreeFiles(Mapping[str, bytes]):
         return len(self._oids)
 
 
-def mentions(plan: Plan, carried: Iterable[Carried], head: str) -> tuple[Mention, ...]:
-    """The census over the files that the port touched, and what in them is unresolved in the whole target tree."""
+def mentions(plan: Plan, carried: Iterable[Carried], head: str, *, moved: bool = False) -> tuple[Mention, ...]:
+    """The census over the files that the port touched, and what in them is unresolved in the whole target tree.
+
+    `moved` is a branch that starts with a commit of pure movement: that touches every file.
+    """
     repository = plan.repository
     rows = list(carried)
     result = TreeFiles(repository, repository.commit(head).tree)
@@ -52,7 +55,12 @@ def mentions(plan: Plan, carried: Iterable[Carried], head: str) -> tuple[Mention
             for change in repository.changes_of(repository.commit(oid)):
                 if change.new is not None and change.new.is_regular:
                     source[change.path] = repository.read(change.new.oid)
-    found = census(plan.layout, source, {path: result[path] for path in touched})
+    if moved:
+        last = plan.tip
+        touched = set(result)
+        before = TreeFiles(repository, repository.commit(last).tree)
+        source = {**before, **source}
+    found = census(plan.layout, source, {path: result[path] for path in sorted(touched)})
     if not last:
         return found
     before = TreeFiles(repository, repository.commit(last).tree)

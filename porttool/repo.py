@@ -13,7 +13,7 @@ from pygit2.enums import RepositoryOpenFlag, SortMode
 
 from porttool.errors import EnvironmentFault, RepositoryError
 from porttool.repo_diff import LineChange, line_changes
-from porttool.repo_git import Git
+from porttool.repo_git import Git, why_not_fetched
 from porttool.repo_merge import Labels, Merged, Merger, has_markers
 from porttool.repo_objects import (
     MODE_EXECUTABLE,
@@ -174,6 +174,10 @@ class Repository:
         """Three-way merge of contents; None stands for a file that is not there."""
         return self._merger.merge3(base, ours, theirs, labels)
 
+    def merge_theirs(self, base: bytes | None, ours: bytes, theirs: bytes) -> bytes:
+        """The same, where `theirs` stands as it is in the place of a conflict."""
+        return self._merger.merge_theirs(base, ours, theirs)
+
     def stage(self, worktree: Path, tree: str, unmerged: Mapping[str, tuple[Entry | None, ...]]) -> None:
         """Set the index of a scratch worktree: a tree, with base, ours and theirs of each unmerged path."""
         git = Git(str(worktree))
@@ -234,8 +238,8 @@ def open_location(location: str, cache: Path | None = None) -> Repository:
     found.git.run("config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
     ran = found.git.run("fetch", "--prune", "--quiet", "--no-recurse-submodules", "origin", answers=range(256))
     if ran.code != 0:
-        last = ran.err.splitlines()[-1] if ran.err else f"exit code {ran.code}"
-        raise EnvironmentFault(f"cannot fetch: {last}", location, "check the address and your git credentials")
+        told = f"cannot fetch: {why_not_fetched(ran.code, ran.err)}"
+        raise EnvironmentFault(told, location, "check the address and your git credentials")
     return found
 
 

@@ -76,6 +76,12 @@ def fault_of(what: str, code: int, err: str) -> RepositoryError | EnvironmentFau
     return RepositoryError(f"{what} failed: {told}")
 
 
+def why_not_fetched(code: int, err: str) -> str:
+    """The line of a failed fetch that tells why: its last lines only ask whether the repository exists."""
+    lines = [line for line in err.splitlines() if line.strip() and not line.lower().startswith("warning:")]
+    return lines[0].removeprefix("fatal: ") if lines else f"exit code {code}"
+
+
 def _cleared() -> list[str]:
     dropped = (name for name in os.environ if name.startswith("GIT_") and not name.startswith(_KEPT))
     return [word for name in sorted(dropped) for word in ("-u", name)]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pygit2
 
 from porttool.errors import EnvironmentFault, RepositoryError, UsageError
-from porttool.repo_git import Git
+from porttool.repo_git import Git, why_not_fetched
 
 ZERO = "0" * 40
 OWN_REFS = "refs/porttool/"
@@ -112,12 +112,16 @@ class Refs:
             ran = self.git.run(*told, stdin=os.fsencode(text), answers=(0, 1, 128))
         if ran.code == 0:
             return
+        if "couldn't write" in ran.err or "No space left" in ran.err:
+            hint = "free some disk space; nothing was changed"
+            raise EnvironmentFault("a ref could not be written", _quoted(ran.err), hint)
         if ".lock" in ran.err:
             raise RepositoryError("a ref is locked by another git process", _quoted(ran.err), _LOCK_HINT)
         if "but expected" in ran.err or "already exists" in ran.err or "unable to resolve" in ran.err:
             hint = "nothing was changed; run it again on what is there now"
             raise RepositoryError("a ref moved while porttool worked", _quoted(ran.err), hint)
-        raise RepositoryError(f"refs could not be moved: {ran.err}", str(self.common))
+        message = f"refs could not be moved: {_quoted(ran.err)}"
+        raise RepositoryError(message, str(self.common), "nothing was changed; name another branch, or clear the way")
 
     def check_free(self, ref: str) -> None:
         """Raises RepositoryError where a branch is checked out in some worktree, or locked."""
@@ -160,8 +164,8 @@ class Refs:
         told = ("--no-tags", "--no-write-fetch-head", "--prune", "--quiet", "--no-recurse-submodules")
         ran = self.git.run("fetch", *told, "--", location, *specs, answers=range(256))
         if ran.code != 0:
-            last = ran.err.splitlines()[-1] if ran.err else f"exit code {ran.code}"
-            raise EnvironmentFault(f"cannot fetch: {last}", location, "check the address and your git credentials")
+            why = f"cannot fetch: {why_not_fetched(ran.code, ran.err)}"
+            raise EnvironmentFault(why, location, "check the address and your git credentials")
         return prefix
 
     def add_worktree(self, folder: Path, commit: str) -> None:

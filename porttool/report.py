@@ -24,12 +24,16 @@ class Place:
 
 @dataclass(frozen=True)
 class Resolved:
-    """A path where a recorded resolution was replayed: which one, by whom, and why."""
+    """A path where a recorded resolution was replayed: which one, by whom, and why.
+
+    `delta` is a diff: what it changes beyond the port itself.
+    """
 
     path: str
     id: str
     author: str
     reason: str
+    delta: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Row:
     """One ported commit: a row of the table in the pull request.
 
     `author` is `Name <mail>`. `sources` are source ids, `upstream` those of the same commits in the original fork;
-    `adapted` gives the declared reason by path.
+    `adapted` gives the declared reason by path; `moves` says that it is the movement of a restructure.
     """
 
     number: int
@@ -52,6 +56,7 @@ class Row:
     residual: tuple[Place, ...] = ()
     one_way: tuple[Place, ...] = ()
     why: str = ""
+    moves: bool = False
 
     @property
     def name(self) -> str:
@@ -60,9 +65,11 @@ class Row:
 
     @property
     def touched(self) -> str:
-        """How far the source was touched: clean, rewritten, adapted, new, or resolved with the files."""
+        """How far the source was touched: clean, rewritten, adapted, new, moved, or resolved with the files."""
         if self.resolved:
             return f"resolved: {', '.join(found.path for found in self.resolved)}"
+        if self.moves:
+            return "moved"
         return {"verbatim": "clean", "layout-only": "rewritten", "one-way": "rewritten"}.get(self.label, self.label)
 
     @property

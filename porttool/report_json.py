@@ -49,7 +49,13 @@ def _commit(row: Row) -> dict[str, Any]:
         "upstream": list(row.upstream),
         "adapted": dict(row.adapted),
         "resolved": [
-            {"path": found.path, "id": found.id, "author": found.author, "reason": found.reason}
+            {
+                "path": found.path,
+                "id": found.id,
+                "author": found.author,
+                "reason": found.reason,
+                "delta": list(found.delta),
+            }
             for found in row.resolved
         ],
         "touched": row.touched,

@@ -116,10 +116,21 @@ def _residual(audit: Audit, level: int) -> list[str]:
 def _resolved(audit: Audit, level: int) -> list[str]:
     lines = [
         f"- {row.commit[:_SHORT]} {code(found.path)} {found.id} by {_text(found.author)}: {_text(found.reason)}"
+        + (_diff(found.delta) if level == 0 else "")
         for row in audit.rows
         for found in row.resolved
     ]
     return _section("Resolved conflicts", lines, level)
+
+
+def _diff(lines: Sequence[str]) -> str:
+    """A diff below a list item, in a fence that none of its lines can end."""
+    if not lines:
+        return ", exactly what the port gives"
+    fence = "```"
+    while any(fence in line for line in lines):
+        fence += "`"
+    return "".join(f"\n  {_safe(line)}" for line in (f"{fence}diff", *lines, fence))
 
 
 def _one_way(audit: Audit, level: int) -> list[str]:

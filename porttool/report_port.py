@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from porttool.plan import Left, Plan, Step
@@ -14,7 +14,11 @@ from porttool.translate import Culprit
 
 
 def plan_json(
-    plan: Plan, run: Run, census: Iterable[Tally], outside: Iterable[Culprit], unmatched: Iterable[str]
+    plan: Plan,
+    run: Run,
+    census: Iterable[Tally],
+    outside: Mapping[str, Iterable[Culprit]],
+    unmatched: Iterable[str],
 ) -> dict[str, Any]:
     """The steps of a plan, what would stop it, and what the layout cannot undo in the real trees."""
     return {
@@ -30,7 +34,9 @@ def plan_json(
             {"kind": told.kind, "count": told.count, "policy": told.policy, "places": list(told.places)}
             for told in census
         ],
-        "not_undoable": [culprit_json(culprit) for culprit in outside],
+        "not_undoable": [
+            {**culprit_json(culprit), "side": side} for side, found in outside.items() for culprit in found
+        ],
         "unmatched": list(unmatched),
     }
 
@@ -41,6 +47,7 @@ def run_json(run: Run) -> dict[str, Any]:
     return {
         "verdict": verdict_of(run),
         "branch": branch_of(run.plan),
+        "repository": str(repository.root),
         "head": run.head,
         "moved": run.moved,
         "commits": [_applied(repository, outcome) for outcome in run.applied],
@@ -134,5 +141,5 @@ def _conflict(conflict: Conflicted) -> dict[str, Any]:
         "paths": [{"path": found.path, "kind": found.kind, "hint": found.hint} for found in conflict.conflicts],
         "needs": list(conflict.needs),
         "scratch": conflict.scratch,
-        "recipe": list(conflict.recipe),
+        "recipe": list(conflict.recipe) if conflict.scratch else [],
     }

@@ -27,6 +27,13 @@ class Movement:
     rewritten: int
     one_way: tuple[Culprit, ...] = ()
 
+    def __str__(self) -> str:
+        counts = f"{self.moved} moved, {self.rewritten} rewritten"
+        told = f"{counts}; T of tree {self.old_tree[:12]} is {self.new_tree[:12]}"
+        if self.one_way:
+            return f"movement that cannot be undone in {len(self.one_way)} places: {told}"
+        return f"pure movement: {told}, and its inverse gives {self.old_tree[:12]} again"
+
 
 @dataclass(frozen=True)
 class Restructured:

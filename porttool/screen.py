@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from porttool.report import Audit, Counted
+from porttool.report import Audit, Counted, Resolved, Row
 
 _WIDE = 140
 _LISTED = 20
@@ -65,7 +65,7 @@ def _reasons(audit: Audit, out: Console) -> None:
         adapted = [f"{row.number}  {row.adaptation}" for row in audit.rows if row.adaptation]
         print_list(out, "Adaptations", adapted, whole=True)
     resolved = [
-        f"{row.number}  {found.path}  {found.id} by {found.author}: {found.reason}"
+        "\n".join([_decision(row, found), *indented(found.delta)])
         for row in audit.rows
         for found in row.resolved
     ]
@@ -77,6 +77,15 @@ def _reasons(audit: Audit, out: Console) -> None:
     print_list(out, "Cannot be carried back", one_way)
     touched = [f"{path}  {'untouched' if ok else 'TOUCHED'}" for path, ok in audit.protected.items()]
     print_list(out, "Protected paths", touched)
+
+
+def _decision(row: Row, found: Resolved) -> str:
+    return f"{row.number}  {found.path}  {found.id} by {found.author}: {found.reason}"
+
+
+def indented(delta: Iterable[str]) -> list[str]:
+    """The diff of a resolution, to stand below its line."""
+    return [f"    {line}" for line in delta] or ["    exactly what the port gives"]
 
 
 def census_lines(census: Iterable[Counted]) -> list[str]:

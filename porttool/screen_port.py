@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -23,18 +23,19 @@ def plan_screen(
     out: Console,
     *,
     census: Sequence[Tally],
-    outside: Sequence[Culprit],
+    outside: Mapping[str, Sequence[Culprit]],
     unmatched: Iterable[str],
 ) -> None:
-    """What would be done, and what stands in its way."""
+    """What would be done, and what stands in its way; `outside` gives the places of each side."""
     stop = run.conflict
+    places = sum(map(len, outside.values()))
     steps = counted(len(plan.steps), "commit")
     answer = f"{steps} to port onto {branch_of(plan)}" if plan.steps else "nothing to port"
     if stop:
         answer += f"; {stop.source[:12] or stop.subject} would stop in conflict"
-    elif outside:
-        answer += f"; the layout cannot undo {counted(len(outside), 'place')}"
-    out.print(Text(answer, style="bold red" if stop or outside else "bold green"), soft_wrap=True)
+    elif places:
+        answer += f"; the layout cannot undo {counted(places, 'place')}"
+    out.print(Text(answer, style="bold red" if stop or places else "bold green"), soft_wrap=True)
     manifest = plan.manifest
     out.print(f"{manifest.source.ref} -> {manifest.target.ref}, layout {plan.layout.digest[:12]}", soft_wrap=True)
     rows = []
@@ -46,15 +47,17 @@ def plan_screen(
         print_table(out, ("#", "author", "subject", "source"), rows)
     print_list(out, "Not ported", [_left(left.source, left.subject, left.reason) for left in plan.left], whole=True)
     if stop:
-        _conflict(stop, out)
+        _conflict(plan, stop, out, "porttool apply")
     there = [f"{told.count} {told.kind} ({told.policy})" for told in census if told.count]
     print_list(out, "Census", there, whole=True)
     print_list(out, "Matches nothing", unmatched, whole=True)
-    print_list(out, "Not undoable", [f"{_place(culprit)}  {culprit.text}" for culprit in outside])
+    titles = {"source": f"Not undoable in {manifest.source.ref}", "target": f"Not undoable in {manifest.target.ref}"}
+    for side, found in outside.items():
+        print_list(out, titles[side], [f"{_place(culprit)}  {culprit.text}" for culprit in found])
 
 
-def run_screen(run: Run, out: Console, *, dry_run: bool) -> None:
-    """What was done, commit by commit."""
+def run_screen(run: Run, out: Console, *, dry_run: bool, again: str = "porttool apply") -> None:
+    """What was done, commit by commit; `again` is the command that goes on after a conflict."""
     style = "bold red" if run.conflict else "bold green"
     out.print(Text(run_answer(run, dry_run=dry_run), style=style), soft_wrap=True)
     repository = run.plan.repository
@@ -70,7 +73,7 @@ def run_screen(run: Run, out: Console, *, dry_run: bool) -> None:
     left = [_left(found.source, found.subject, found.reason) for found in run.outcomes if isinstance(found, Skipped)]
     print_list(out, "Not ported", left, whole=True)
     if run.conflict:
-        _conflict(run.conflict, out)
+        _conflict(run.plan, run.conflict, out, again)
         print_list(out, "Waiting for it", [name[:12] for name in run.waiting])
     print_list(out, "Resolutions that nothing asked for", run.unused, whole=True)
 
@@ -102,16 +105,18 @@ def run_answer(run: Run, *, dry_run: bool) -> str:
     return f"{made} on {branch}, now at {run.head[:12]}"
 
 
-def _conflict(stop: Conflicted, out: Console) -> None:
+def _conflict(plan: Plan, stop: Conflicted, out: Console, again: str) -> None:
     out.print(f"\nConflict in {stop.source[:12]} {stop.subject}", style="bold", soft_wrap=True)
     for found in stop.conflicts:
         hint = f": {found.hint}" if found.hint else ""
         out.print(f"  {found.path}  {found.kind}{hint}", soft_wrap=True)
-    print_list(out, "It depends on commits that are not ported", [oid[:12] for oid in stop.needs], whole=True)
+    needs = [f"{oid[:12]}  {plan.repository.commit(oid).subject}" for oid in stop.needs]
+    print_list(out, "It depends on commits that are not ported", needs, whole=True)
     if stop.scratch:
-        out.print(f"\nResolve the files in {stop.scratch}, then `porttool apply --continue`;", soft_wrap=True)
-        out.print("or `porttool apply --skip` to leave the commit out, `--abort` to give up.", soft_wrap=True)
-    print_list(out, "The same tree with git alone", stop.recipe, whole=True)
+        # Where nothing was laid out, nothing was stored either: the ids a recipe names would lead nowhere.
+        out.print(f"\nResolve the files in {stop.scratch}, then `{again} --continue`;", soft_wrap=True)
+        out.print(f"or `{again} --skip` to leave the commit out, `--abort` to give up.", soft_wrap=True)
+        print_list(out, "The same tree with git alone", stop.recipe, whole=True)
 
 
 def _name(author: str) -> str:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from porttool.infer_align import blocks
-from porttool.repo import Commit, Repository
+from porttool.repo import Repository
 from porttool.status_delta import Told, told
 from porttool.status_pair import Match, Pairing, Tie, pair, undone_by
 from porttool.translate import Translator
 
 State = Literal["ported", "changed since", "missing", "only there", "dropped"]
-
-_NEAR = 3  # lines around a change that a merge wants unchanged
 
 
 @dataclass(frozen=True)
@@ -66,17 +63,20 @@ def status(
     target: Sequence[str],
     translator: Translator,
     *,
+    patches: Mapping[str, str] | None = None,
     listed: Collection[str] = (),
     skipped: Collection[str] = (),
     declared: Collection[str] = (),
 ) -> Status:
     """Pairs two ranges of commits, parents first.
 
+    `patches` are patch files by name, each with the commit it makes on the target: they are told with the source's.
     `listed` are the commits the manifest picks, `skipped` those it leaves out, `declared` those with an adaptation or
     a recorded resolution: for them a delta that differs is the port itself, not a later change.
     """
     back = translator.inverse()
     sources = [told(repository, oid) for oid in source]
+    sources += [replace(told(repository, oid, back), oid=name) for name, oid in (patches or {}).items()]
     targets = [told(repository, oid, back) for oid in target]
     pairing = pair(sources, targets)
     return standings(sources, targets, pairing, listed=listed, skipped=skipped, declared=declared)
@@ -163,76 +163,3 @@ def landed(repository: Repository, branch: Sequence[str], landing: Sequence[str]
     sources = [told(repository, oid) for oid in branch]
     targets = [told(repository, oid) for oid in landing]
     return standings(sources, targets, pair(sources, targets))
-
-
-def depends_on(repository: Repository, oid: str, path: str, unported: Collection[str]) -> tuple[str, ...]:
-    """The unported commits that last touched the lines `oid` changes in `path`, or those next to them; oldest first.
-
-    Where none of them did, the unported commits that changed the file at all.
-    """
-    commit = repository.commit(oid)
-    if not commit.parents:
-        return ()
-    history = _file_history(repository, commit, path, unported)
-    before = _blob(repository, repository.commit(commit.parents[0]), path).splitlines()
-    after = _blob(repository, commit, path).splitlines()
-    wanted = {
-        line
-        for block in blocks(before, after)
-        for line in range(block.old_start - _NEAR, block.old_end + _NEAR)
-        if 0 <= line < len(before)
-    }
-    touched = last_touched([(at.oid, _blob(repository, at, path).splitlines()) for at in history], wanted)
-    close = [at.oid for at in history if at.oid in unported and at.oid in touched]
-    return tuple(close or [at.oid for at in history[1:] if at.oid in unported])
-
-
-def _file_history(repository: Repository, commit: Commit, path: str, unported: Collection[str]) -> list[Commit]:
-    """The commits that changed a file, from the state before the first unported one up to the parent of `commit`."""
-    chain: list[Commit] = []
-    at = repository.commit(commit.parents[0])
-    waiting = {oid for oid in unported if repository.is_ancestor(oid, at.oid)}
-    while True:
-        waiting.discard(at.oid)
-        if not at.parents:
-            chain.append(at)
-            break
-        parent = repository.commit(at.parents[0])
-        if repository.entry(parent.tree, path) != repository.entry(at.tree, path):
-            chain.append(at)
-        if not waiting:
-            chain.append(parent)
-            break
-        at = parent
-    return chain[::-1]
-
-
-def _blob(repository: Repository, commit: Commit, path: str) -> bytes:
-    entry = repository.entry(commit.tree, path)
-    return repository.read(entry.oid) if entry is not None and entry.is_regular else b""
-
-
-def last_touched(versions: Sequence[tuple[str, list[bytes]]], wanted: Collection[int]) -> dict[str, set[int]]:
-    """Which version last wrote (or cut a gap beside) each wanted line of the newest one; lines are 0-based.
-
-    Lines that were there in the oldest version belong to nobody.
-    """
-    found: dict[str, set[int]] = {}
-    now = {line: line for line in wanted}  # place in the version at hand -> line of the newest
-    for (_, before), (oid, after) in zip(reversed(versions[:-1]), reversed(versions[1:]), strict=True):
-        older: dict[int, int] = {}
-        edits = list(blocks(before, after))
-        for place, line in now.items():
-            shift = 0
-            for edit in edits:
-                if edit.new_start <= place < edit.new_end or (
-                    edit.new_start == edit.new_end and edit.new_start in (place, place + 1)
-                ):
-                    found.setdefault(oid, set()).add(line)
-                    break
-                if edit.new_end <= place:
-                    shift += (edit.old_end - edit.old_start) - (edit.new_end - edit.new_start)
-            else:
-                older[place + shift] = line
-        now = older
-    return found

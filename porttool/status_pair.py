@@ -127,8 +127,7 @@ class _Pairer:
             parts = [s for s in near if s.delta.weight and s.delta.overlap(target.delta) >= _HELD * s.delta.weight]
             if len(parts) < 2:
                 continue
-            total = sum((part.delta for part in parts), EMPTY)
-            together = total.likeness(target.delta)
+            parts, together = _with_hidden(parts, near, target)
             if together >= 0.6 and together > max(p.delta.likeness(target.delta) for p in near) + 0.1:
                 self._match(parts, [target], "similar squash", together)
 
@@ -214,6 +213,18 @@ def best_mates(
 def _clear_best(row: list[tuple[float, str]], gap: float) -> list[str]:
     ranked = sorted(row, reverse=True)
     return [ranked[0][1]] if len(ranked) == 1 or ranked[0][0] - ranked[1][0] >= gap else []
+
+
+def _with_hidden(parts: list[Told], near: Sequence[Told], target: Told) -> tuple[list[Told], float]:
+    """The parts of a squash and those that bring them nearer to it: what one part does, another may have undone."""
+    total = sum((part.delta for part in parts), EMPTY)
+    together = total.likeness(target.delta)
+    for other in near:
+        nearer = (total + other.delta).likeness(target.delta)
+        if other not in parts and nearer > together:
+            total, together = total + other.delta, nearer
+            parts = [commit for commit in near if commit in parts or commit is other]
+    return parts, together
 
 
 def _run(parts: Sequence[Told], whole: Told) -> list[Told]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from typing import TYPE_CHECKING
 
 from porttool.arguments import Parser
@@ -28,9 +29,10 @@ def run(args: argparse.Namespace) -> int:
     return carry(args, choose.manifest(args), "next: porttool verify, then porttool audit")
 
 
-def carry(args: argparse.Namespace, manifest: Manifest, advice: str) -> int:
+def carry(args: argparse.Namespace, manifest: Manifest, advice: str, verb: str = "apply") -> int:
     """Port by a manifest, or go on with, skip or give up a stopped port; `advice` follows a success."""
     from porttool import port
+    from porttool.manifest import is_url
     from porttool.verbs import choose
     from porttool.verbs.output import print_json, progress, say, screen
 
@@ -55,7 +57,19 @@ def carry(args: argparse.Namespace, manifest: Manifest, advice: str) -> int:
     else:
         from porttool.screen_port import run_screen
 
-        run_screen(ran, screen(), dry_run=args.dry_run)
+        run_screen(ran, screen(), dry_run=args.dry_run, again=_again(args, verb))
+        if ran.moved and is_url(manifest.target.repo):
+            where, name = str(ran.plan.repository.root), ran.plan.ref.removeprefix("refs/heads/")
+            say(f"to publish it: {shlex.join(['git', '-C', where, 'push', manifest.target.repo, name])}")
         if ran.moved and advice:
             say(advice)
     return EXIT_ANSWER_NO if ran.conflict else EXIT_OK
+
+
+def _again(args: argparse.Namespace, verb: str) -> str:
+    """The same command without its step, so that what follows a conflict can be typed as it is told."""
+    words = ["porttool", verb, *(word for word in (args.manifest, getattr(args, "range", None)) if word)]
+    for option in ("branch", "source_repo", "target_repo"):
+        if given := getattr(args, option):
+            words.append(f"--{option.replace('_', '-')}={given}")
+    return shlex.join([*words, *(["--by=upstream"] if args.by == "upstream" else [])])

@@ -41,7 +41,7 @@ def turned(manifest: Manifest, wanted: str) -> Manifest:
     from porttool.manifest import Range, Source, Target
 
     there = manifest.target.branch or manifest.target.ref
-    commits = (Range(wanted or f"{manifest.target.ref}..{there}", where=f"{manifest.path}: the way back"),)
+    commits = (Range(wanted or f"{_start(manifest)}..{there}", where=f"{manifest.path}: the way back"),)
     return replace(
         manifest,
         source=Source(manifest.target.repo, there),
@@ -51,3 +51,13 @@ def turned(manifest: Manifest, wanted: str) -> Manifest:
         skip={},
         commits=commits,
     )
+
+
+def _start(manifest: Manifest) -> str:
+    """What the commits to carry back come after. Movement has no way back: undoing the layout undoes it."""
+    from porttool.plan import make_plan
+    from porttool.proof_movement import movement_on
+
+    if not manifest.target.branch:
+        return manifest.target.ref
+    return movement_on(make_plan(replace(manifest, commits=(), skip={}))) or manifest.target.ref

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from porttool.arguments import Parser
-from porttool.errors import EXIT_ANSWER_NO, EXIT_OK
+from porttool.errors import EXIT_ANSWER_NO, EXIT_OK, LayoutError
 
 EXAMPLE = "porttool plan manifests/rl_correctness.yaml"
 
@@ -21,7 +21,8 @@ def run(args: argparse.Namespace) -> int:
     from porttool.leftovers_domain import outside
     from porttool.plan import make_plan, unmatched
     from porttool.plan_census import census
-    from porttool.port import apply
+    from porttool.port import Run, apply
+    from porttool.restructure import restructure
     from porttool.verbs import choose
     from porttool.verbs.output import print_json, progress, screen
 
@@ -32,9 +33,19 @@ def run(args: argparse.Namespace) -> int:
         repository = plan.repository
         report("translating both trees, there and back")
         source, target = (repository.entries(repository.commit(tip).tree) for tip in (plan.source_tip, plan.tip))
-        culprits = [*outside(plan.layout, source, repository), *outside(plan.layout.inverse(), target, repository)]
-        report("porting in memory")
-        ran = apply(manifest, by=args.by, branch=choose.branch(args), dry_run=True, plan=plan)
+        culprits = {"source": outside(plan.layout, source, repository)}
+        refused = False
+        if plan.source_tip == plan.tip and plan.layout.words:
+            # Source and target are one commit: what is planned is its restructure, and nothing is in new names yet.
+            report("moving in memory")
+            try:
+                ran = restructure(manifest, branch=choose.branch(args), dry_run=True).run
+            except LayoutError:
+                ran, refused = Run(plan, (), plan.tip), True
+        else:
+            culprits["target"] = outside(plan.layout.inverse(), target, repository)
+            report("porting in memory")
+            ran = apply(manifest, by=args.by, branch=choose.branch(args), dry_run=True, plan=plan)
     matched, counted = unmatched(plan), census(plan)
     if args.json:
         from porttool.report_port import plan_json
@@ -44,5 +55,5 @@ def run(args: argparse.Namespace) -> int:
         from porttool.screen_port import plan_screen
 
         plan_screen(plan, ran, screen(), census=counted, outside=culprits, unmatched=matched)
-    clash = any(culprit.kind == "path" for culprit in culprits)
-    return EXIT_ANSWER_NO if ran.conflict or clash else EXIT_OK
+    clash = any(culprit.kind == "path" for found in culprits.values() for culprit in found)
+    return EXIT_ANSWER_NO if ran.conflict or clash or refused else EXIT_OK

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from porttool.arguments import Parser
-from porttool.errors import EXIT_OK, UsageError
+from porttool.errors import EXIT_OK, PortError, UsageError
 
 if TYPE_CHECKING:
     from porttool.manifest import Manifest
@@ -31,7 +31,8 @@ def arguments(parser: Parser) -> None:
     add.add_argument("--branch", metavar="NAME", help="the port branch; default: target.branch of the manifest")
     add.repositories()
     listing = parser.step("list", "every recorded resolution", "porttool resolution list")
-    show = parser.step("show", "one resolution and the content it gives", "porttool resolution show 1f2e3d")
+    told = "who decided it and why, what it changes beyond the port, and the content it gives"
+    show = parser.step("show", told, "porttool resolution show 1f2e3d")
     drop = parser.step("drop", "forget a resolution", "porttool resolution drop 1f2e3d")
     for step in (show, drop):
         step.add_argument("id", metavar="ID", help="its id, or the beginning of it")
@@ -47,12 +48,11 @@ def run(args: argparse.Namespace) -> int:
 
     manifest = choose.manifest(args)
     folder = manifest.resolutions
-    content: bytes | None = None
     match args.step:
         case "list":
             return _list(args, resolutions.recorded(folder), folder)
         case "show":
-            found, content = resolutions.show(folder, args.id)
+            return _show(args, manifest)
         case "drop":
             found = resolutions.drop(folder, args.id)
         case _:
@@ -62,10 +62,45 @@ def run(args: argparse.Namespace) -> int:
         return EXIT_OK
     done = {"add": "recorded", "drop": "dropped"}.get(args.step)
     print(f"{done} {_line(found)}" if done else _line(found))
-    if args.step == "show":
-        sys.stdout.flush()
-        sys.stdout.buffer.write(b"the path goes away\n" if content is None else b"\n" + content)
     return EXIT_OK
+
+
+def _show(args: argparse.Namespace, manifest: Manifest) -> int:
+    """Who, why, what it changes beyond the port, and the content it gives."""
+    from porttool import resolutions
+    from porttool.screen import indented
+    from porttool.verbs.output import print_json
+
+    found, content = resolutions.show(manifest.resolutions, args.id)
+    beyond, fault = _delta(manifest, found)
+    if args.json:
+        told = None if content is None else content.decode("utf-8", "backslashreplace")
+        print_json(_json(found) | {"delta": beyond, "stale": fault or None, "content": told})
+        return EXIT_OK
+    print(f"resolution {found.id} of {found.path}{'' if found.result else ' (deleted)'}")
+    print(f"source   {found.source}")
+    print(f"author   {found.author}")
+    print(f"reason   {found.reason}")
+    print(f"\nBeyond the port: {fault}" if fault else "\nBeyond the port")
+    print("\n".join(indented(beyond)) if not fault else "", flush=True)
+    sys.stdout.buffer.write(b"the path goes away\n" if content is None else b"\nContent\n" + content)
+    return EXIT_OK
+
+
+def _delta(manifest: Manifest, found: Resolution) -> tuple[list[str], str]:
+    """What a resolution changes beyond the port; or why that cannot be told."""
+    from porttool.port import apply
+    from porttool.resolutions_delta import delta
+
+    try:
+        run = apply(manifest, dry_run=True)
+    except PortError as error:
+        return [], error.message
+    repository = run.plan.repository
+    gone = [side.oid for side in found.sides if side is not None and not repository.has(side.oid)]
+    if gone:
+        return [], f"a side of it is not made by this port ({gone[0][:12]})"
+    return list(delta(repository, found)), ""
 
 
 def _list(args: argparse.Namespace, found: tuple[Resolution, ...], folder: Path) -> int:

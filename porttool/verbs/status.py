@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from porttool.arguments import Parser
-from porttool.errors import EXIT_OK
+from porttool.errors import EXIT_OK, PortError
 
 if TYPE_CHECKING:
     from porttool.plan import Plan
@@ -58,6 +58,23 @@ def paired(plan: Plan) -> Status:
         repository.history([there], below),
         Translator(plan.layout, repository),
         listed=[source for step in plan.steps for source in step.sources],
+        patches=_patches(plan),
         skipped=skipped,
         declared=resolved | adapted,
     )
+
+
+def _patches(plan: Plan) -> dict[str, str]:
+    """The patch files of the manifest by name, each with the commit it makes in memory, where it can be made."""
+    from dataclasses import replace
+
+    from porttool.port import apply
+    from porttool.proof_movement import movement_on
+
+    if not any(step.patch for step in plan.steps):
+        return {}
+    try:
+        run = apply(plan.manifest, dry_run=True, plan=replace(plan, tip=movement_on(plan) or plan.tip))
+    except PortError:
+        return {}
+    return {applied.step.patch.name: applied.commit for applied in run.applied if applied.step.patch}

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.support.projects import new_project
+from tests.support.projects import CLIENT, LAYOUT, new_project
 
 
 @pytest.fixture
@@ -46,6 +46,43 @@ def test_plan(run, project):
     ]
     assert err.splitlines()[-1] == "porting in memory"
     assert project.repo.refs() == before
+
+
+def test_plan_names_what_the_layout_cannot_undo(run, project):
+    """Two paths to one, a letter case, a file in a folder's place, a token and a key in use: each where it stands."""
+    files = {"one.txt": "1\n", "two.txt": "2\n", "Up/f": "", "low.txt": "", "file": "", "docs/x.md": ""}
+    files |= {"lib/use.py": "x = 1\n\nclass NewWorker: pass\n", "both.yaml": "old_rl:\n  a: 1\nremote:\n  a: 2\n"}
+    project.repo.commit(files, branch="recipe")
+    layout = LAYOUT.replace("paths: {", "paths: {one.txt: two.txt, low.txt: up/g, file: docs/x.md/y, ")
+    project.write(f"- {{pick: [{project.picks[0]}]}}\n", layout=layout)
+    before = project.repo.refs()
+    code, out, _ = run("plan")
+    assert code == 1 and project.repo.refs() == before
+    lines = [line.strip() for line in out.partition("Not undoable in recipe (5)")[2].splitlines() if line]
+    assert lines[:5] == [
+        "two.txt  path 'two.txt' and 'one.txt' both become 'two.txt'",
+        "file  'docs/x.md' becomes the file 'docs/x.md', which 'file' needs as a folder",
+        "low.txt  'Up/f' and 'low.txt' become 'Up' and 'up', which differ in case only",
+        "both.yaml:1  old_rl becomes remote, which no edit at this place can reach",
+        "lib/use.py:3  'class NewWorker: pass' comes back as 'class OldWorker: pass'",
+    ]
+    told = json.loads(run("plan", "--json").out)["not_undoable"]
+    assert [(place["side"], place["path"], place["line"]) for place in told[3:5]] == [
+        ("source", "both.yaml", 1), ("source", "lib/use.py", 3),
+    ]  # fmt: skip
+    assert run("plan", "--json").code == 1
+
+
+def test_plan_says_which_unported_commit_a_conflict_builds_on(run, project):
+    """Before anything is written: the commit that is left out of the manifest, by id and subject."""
+    second = project.repo.commit(
+        {"lib/client.py": CLIENT.replace("return 1", "return 3")}, branch="recipe", message="Build on the fix\n"
+    )
+    project.write(f"- {{pick: [{second}]}}\n")
+    code, out, _ = run("plan")
+    assert code == 1
+    assert f"It depends on commits that are not ported (1)\n  {project.picks[0][:12]}  Fix the run\n" in out
+    assert json.loads(run("plan", "--json").out)["conflict"]["needs"] == [project.picks[0]]
 
 
 def test_plan_json(run, project):
@@ -111,6 +148,17 @@ def test_other_repositories(run, project, tmp_path):
     assert project.repo.git("-C", str(there), "log", "-1", "--format=%s", "port/x") == "Name the worker"
 
 
+def test_a_target_behind_a_url(run, project, tmp_path):
+    """The branch is made in a clone of porttool's own, and the answer says how to publish it from there."""
+    url = f"file://{project.repo.path}"
+    code, _, err = run("apply", "--target-repo", url)
+    assert code == 0 and "refs/heads/port/x" not in project.repo.refs()
+    where = json.loads(run("apply", "--target-repo", url, "--json").out)["repository"]
+    assert f"to publish it: git -C {where} push {url} port/x" in err
+    project.repo.git("-C", where, "push", url, "port/x")
+    assert project.repo.git("log", "-1", "--format=%s", "port/x") == "Name the worker"
+
+
 def test_t9_nothing_to_port(run, project):
     """T9: where all commits are left out, the answer says so and why, one line each."""
     project.write("", extra="")
@@ -144,10 +192,20 @@ def test_conflict(run, stopped):
 
 
 def test_plan_tells_a_conflict_beforehand(run, stopped):
-    """plan says which commit would stop, and exits 1."""
+    """plan says which commit would stop, and exits 1; it gives no recipe, for nothing that one names is stored."""
     code, out, _ = run("plan")
     assert code == 1
     assert ids(out.splitlines()[0]) == "2 commits to port onto port/x; <12> would stop in conflict"
+    assert "with git alone" not in out
+    assert json.loads(run("plan", "--json").out)["conflict"]["recipe"] == []
+    assert "with git alone" in run("apply").out
+
+
+def test_a_conflict_tells_the_words_that_go_on(run, stopped):
+    """The command to go on with names the manifest and the branch that were named, so that it works as told."""
+    out = run("apply", "manifests/m.yaml", "--branch", "port/y").out
+    assert "`porttool apply manifests/m.yaml --branch=port/y --continue`" in out
+    assert "`porttool apply manifests/m.yaml --branch=port/y --skip`" in out
 
 
 def test_continue(run, stopped):
@@ -164,7 +222,9 @@ def test_continue(run, stopped):
     assert out.splitlines()[0].startswith("1 resolution in ")
     assert "ours was a stopgap" in out
     name = json.loads(run("resolution", "list", "--json").out)["resolutions"][0]["id"]
-    assert "return 2" in run("resolution", "show", name).out
+    shown = run("resolution", "show", name).out
+    assert "reason   ours was a stopgap" in shown and "return 2" in shown
+    assert "exactly what the port gives" in shown
     first = stopped.repo.git("rev-parse", "port/x")
     assert run("apply").code == 0
     assert stopped.repo.git("rev-parse", "port/x") == first
@@ -193,6 +253,46 @@ def test_resolution_add(run, stopped, tmp_path):
     assert told["commits"][0]["touched"] == "resolved"
     assert told["commits"][0]["resolved"][0]["path"] == "app/remote/client.py"
     assert run(*words).code == 2
+
+
+def test_a_resolution_is_shown_with_what_it_changes_beyond_the_port(run, stopped, tmp_path):
+    """Author, reason and the exact lines that are neither the target's nor the port's: in `show` and in the audit."""
+    fixed = "import os\n\n\nclass NewWorker:\n    def run(self):\n        return 2  # and not 9\n"
+    (tmp_path / "fixed.py").write_text(fixed)
+    words = ("resolution", "add", "--path", "app/remote/client.py", "--file", "fixed.py", "--reason", "it was 9")
+    assert run(*words, "--author", "A B <a@b>").code == 0
+    name = json.loads(run("resolution", "list", "--json").out)["resolutions"][0]["id"]
+    out = run("resolution", "show", name).out
+    assert "author   A B <a@b>\nreason   it was 9\n" in out
+    assert "-        return 2\n    +        return 2  # and not 9\n" in out
+    told = json.loads(run("resolution", "show", name, "--json").out)
+    assert told["delta"][-2:] == ["-        return 2", "+        return 2  # and not 9"]
+    assert (told["stale"], told["content"]) == (None, fixed)
+    assert run("apply").code == 0
+    audit = run("audit").out
+    assert f"app/remote/client.py  {name} by A B <a@b>: it was 9" in audit
+    assert "+        return 2  # and not 9" in audit
+    resolved = json.loads(run("audit", "--json").out)["commits"][0]["resolved"][0]
+    assert (resolved["id"], resolved["delta"]) == (name, told["delta"])
+    assert run("audit", "--markdown", tmp_path / "pr.md").code == 0
+    text = (tmp_path / "pr.md").read_text()
+    assert "  ```diff\n" in text and "\n  +        return 2  # and not 9\n  ```\n" in text
+
+
+def test_a_stale_resolution_fails(run, stopped, tmp_path):
+    """Once a side is another one, nothing is replayed: apply and verify fail and name it, and show says so too."""
+    (tmp_path / "fixed.py").write_text("class NewWorker:\n    pass\n")
+    words = ("resolution", "add", "--path", "app/remote/client.py", "--file", "fixed.py", "--reason", "simpler")
+    assert run(*words).code == 0
+    assert run("apply").code == 0
+    name = json.loads(run("resolution", "list", "--json").out)["resolutions"][0]["id"]
+    text = stopped.repo.files("main")["app/remote/client.py"].replace(b"return 9", b"return 10")
+    stopped.repo.commit({"app/remote/client.py": text}, branch="main")
+    code, _, err = run("apply")
+    assert code == 2 and f"resolution {name} of app/remote/client.py is stale: ours changed" in err
+    assert run("apply", "--branch", "fresh").code == 2
+    out = run("resolution", "show", name).out
+    assert f"Beyond the port: resolution {name}" in out and "simpler" in out
 
 
 def test_resolution_add_of_another_path(run, stopped):

@@ -59,6 +59,15 @@ def test_each_kind_of_commit(rig, kind, told):
     assert {name: tally.places for name, tally in found.items() if tally.count} == {kind: (one[:12],)}
 
 
+def test_a_header_that_is_not_carried_is_named(rig):
+    """A commit may hold headers of other tools; the port drops them, and the census says which."""
+    one = rig.change({"old/a.txt": "b\n"}, headers=[(b"HG:extra", b"x"), (b"mergetag", b"object 1\n y")])
+    found = tallies(rig, one)
+    assert found["headers"].places == (f"{one[:12]} HG:extra", f"{one[:12]} mergetag")
+    assert found["headers"].policy.startswith("dropped")
+    assert b"HG:extra" not in rig.repo.raw(rig.apply(one).head)
+
+
 def test_merges_empties_and_notes(rig):
     """A merge, an empty commit and a note, with the policy the manifest gives them; skipped commits count too."""
     side = rig.repo.commit({"x": "x"}, branch="side", parents=[rig.base])

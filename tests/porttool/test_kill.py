@@ -7,6 +7,7 @@ import random
 import resource
 import select
 import signal
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -180,17 +181,29 @@ def test_ctrl_c_changes_nothing(rig, monkeypatch):
 
 
 def test_ctrl_c_at_the_last_step_is_too_late(rig, monkeypatch):
-    """Once refs move, the port is done: it says so instead of claiming that nothing changed."""
+    """Once refs move, the port is done: it says so instead of claiming that nothing changed.
+
+    The signal goes to another thread, as it may where a progress line or a parallel test run has one.
+    """
     manifest = clean(rig)
     real = Git.run
 
     def interrupted(self, *arguments, **told):
         if arguments[0] == "update-ref":
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.pthread_kill(other.ident, signal.SIGINT)
         return real(self, *arguments, **told)
 
-    monkeypatch.setattr(Git, "run", interrupted)
-    assert apply(manifest).moved and "refs/heads/out" in users(rig)
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        monkeypatch.setattr(Git, "run", interrupted)
+        assert apply(manifest).moved and "refs/heads/out" in users(rig)
+    finally:
+        done.set()
+        other.join()
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_full_disk_changes_nothing(rig):

@@ -34,7 +34,8 @@ def left(text, path="doc.md", layout=LAYOUT):
         ("my_old_mod_2", [(1, "old_mod", "kept", "not a whole token")]),
         ("Scoped", [(1, "Scoped", "kept", "out of scope")]),
         ("old_block.leaf", [(1, "old_block.leaf", "unresolved", "")]),
-        ("other/old_mod.py", [(1, "old_mod", "kept", "prose word")]),
+        ("other/old_mod.py", [(1, "old_mod", "kept", "part of another name")]),
+        ("It is old_mod.", [(1, "old_mod", "kept", "prose word")]),
         ("pkg/sub/new_mod.py pkg.sub.new_mod NewName", []),
     ],
 )
@@ -234,3 +235,50 @@ def test_t66_without_any_config_nothing_is_judged():
 def test_t66_a_key_that_no_config_held_before_is_not_the_layouts_doing():
     """A key that only exists on the command line reads None on both sides."""
     assert unresolved_keys(KEYS, {}, {**CONFIG, "a.py": b"cfg.new_block.missing\n"}) == ()
+
+
+def test_a_word_that_only_moved_is_no_leftover():
+    """`stage` of `zero.stage` is right as it stands when the key has become `ds.zero.stage`."""
+    layout = Layout(
+        paths=paths_renaming({"w/roll_out/": "w/remote/roll_out/"}),
+        keys=renaming("key", [("zero_opt.stage_no", "ds.zero_opt.stage_no"), ("flat_key", "deep.other_key")]),
+    )
+    assert left('d["stage_no"] zero_opt roll_out "stage_no" flat_key\n', layout=layout) == [
+        (1, "flat_key", "kept", "prose word")
+    ]
+    assert left("cfg zero_opt.stage_no\n", layout=layout) == [(1, "zero_opt.stage_no", "unresolved", "")]
+
+
+def test_a_fragment_that_keeps_its_name_leaves_no_mention():
+    """A method that moved into another class is called by the name it had."""
+    layout = Layout(fragments=(Fragment(fragment_end("a.py::_ask_for"), fragment_end("b.py::_ask_for")),))
+    assert left("self._ask_for()\n", layout=layout) == []
+    layout = Layout(fragments=(Fragment(fragment_end("a.py::_ask_for"), fragment_end("b.py::_request")),))
+    assert left("self._ask_for()\n", layout=layout) == [(1, "_ask_for", "kept", "part of another name")]
+
+
+def test_a_key_that_could_not_be_renamed_is_unresolved():
+    """At the root of a YAML file the word is the old name whole, also without a dot."""
+    layout = Layout(keys=renaming("key", [("old_block", "new_block")]))
+    text = "old_block:\n  a: 1\nnew_block:\n  old_block: 2\n"
+    assert left(text, path="c.yaml", layout=layout) == [
+        (1, "old_block", "unresolved", ""),
+        (4, "old_block", "kept", "prose word"),
+    ]
+    assert left("old_block: told here\n", layout=layout) == [(1, "old_block", "kept", "prose word")]
+
+
+def test_indentation_is_no_mention():
+    """A YAML block that moved deeper is listed by the keys that changed, and not by each line that moved right."""
+    layout = Layout(keys=renaming("key", [("zero_opt", "ds.zero_opt")]))
+    source = {"c.yaml": b"zero_opt:\n  a: 1\n  b: 2\n"}
+    told = [(m.line, m.name, m.reason) for m in census(layout, source, carry(layout, source).files)]
+    assert told == [(1, "an insertion", "now 'ds:\\n  '")]
+
+
+def test_the_place_where_a_config_is_mounted_is_known():
+    """`config.new_block` is the whole of the file in the group `new_block`."""
+    layout = Layout(keys=renaming("key", [("old_block", "new_block")]))
+    source = {"conf/main.yaml": b"old_block:\n  a: 1\n", "m.py": b"config.old_block\n"}
+    result = {"conf/new_block/x.yaml": b"a: 1\n", "m.py": b"config.new_block\nconfig.new_block.a\n"}
+    assert unresolved_keys(layout, source, result) == ()

@@ -171,9 +171,9 @@ def test_t10_the_recipe_replays_to_the_same_tree(rig):
     rig.drift({"new/place/a.txt": lines((6, "target")), "new/place/bin": b"\0\x08"})
     found = rig.apply(one).conflict
     assert {conflict.kind for conflict in found.conflicts} == {"content", "binary"}
-    script = "\n".join(found.recipe)
+    script = "\n".join((*found.recipe, 'echo "${GIT_INDEX_FILE-as before}"'))
     told = subprocess.run(["sh", "-e", "-c", script], cwd=rig.repo.path, capture_output=True, text=True, check=True)
-    assert told.stdout.split()[-1] == found.tree
+    assert told.stdout.splitlines()[-2:] == [found.tree, "as before"]
 
 
 def test_a_conflict_names_the_commit_it_needs(rig):
@@ -185,6 +185,29 @@ def test_a_conflict_names_the_commit_it_needs(rig):
     assert found.needs == (need,)
     abort(rig.manifest(one))
     assert not rig.apply(need, one).conflict
+
+
+def test_of_several_commits_the_one_beside_the_conflict_is_named(rig):
+    """Unported commits in one file are told apart by the place; a line that only went away counts too."""
+    rig.change({"old/a.txt": lines((1, "far"))})
+    near = rig.change({"old/a.txt": lines((1, "far"), (9, "near"))})
+    one = rig.change({"old/a.txt": lines((1, "far"), (9, "near"), (10, "the port"))})
+    assert rig.apply(one).conflict.needs == (near,)
+    abort(rig.manifest(one))
+    whole = lines((1, "far"), (9, "near"), (10, "the port")).replace("line 5\n", "")
+    cut = rig.change({"old/a.txt": whole})
+    two = rig.change({"old/a.txt": whole.replace("line 6\n", "six\n")})
+    assert rig.apply(two).conflict.needs == (cut,)
+
+
+def test_a_commit_that_comes_too_late_or_is_skipped_is_needed(rig):
+    """What the plan ports only after the conflict, or leaves out, is not there when it is needed."""
+    need = rig.change({"old/a.txt": lines((6, "prerequisite"))})
+    one = rig.change({"old/a.txt": lines((6, "built on it"))})
+    assert rig.apply(one, need).conflict.needs == (need,)
+    abort(rig.manifest(one))
+    found = apply(rig.manifest({"range": f"{rig.base}..{one}"}, skip={need: "not wanted"}))
+    assert found.conflict.needs == (need,)
 
 
 def test_a_missing_file_names_the_commit_that_made_it(rig):

@@ -145,3 +145,28 @@ def test_a_file_without_a_diff_is_refused(rig):
     with pytest.raises(ManifestError, match="cannot read") as caught:
         apply(rig.manifest({"new": "none.patch"}))
     assert "port.yaml:" in caught.value.where
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("topic: what", "=?nope?q?x?=", "cannot be decoded"),
+        ("topic: what", "=?utf-8?b?a?=", "cannot be decoded"),
+        ("topic: what", "a\0b", "NUL byte"),
+        ("J\xf6rg <j@x>", "nobody", "no readable author"),
+        ("J\xf6rg <j@x>", "A <a@x> <b@x>", "no readable author"),
+    ],
+)
+def test_a_header_git_would_not_take_is_refused(rig, old, new, told):
+    """What cannot be decoded, or would make a commit object that git calls broken, is told with the file."""
+    item = write(rig, diff_to(rig, {"keep/x": "y\n"}), HEAD.replace(old, new))
+    with pytest.raises(ManifestError, match=told) as caught:
+        apply(rig.manifest(item))
+    assert caught.value.where.endswith("p.patch") and len(str(caught.value).splitlines()) == 3
+
+
+def test_a_hunk_that_does_not_match_is_named_by_its_file(rig):
+    """git's heading for the lines it looked for says nothing by itself."""
+    item = write(rig, diff_to(rig, {"keep/x": "y\n"}).replace("-x", "-z"))
+    with pytest.raises(ManifestError, match="keep/x"):
+        apply(rig.manifest(item))

@@ -20,7 +20,7 @@ from porttool.repo import (
     is_url,
     open_location,
 )
-from porttool.repo_git import Git, fault_of
+from porttool.repo_git import Git, Ran, fault_of
 from porttool.repo_objects import parse_commit, serialize_commit
 from tests.support.repos import Link, Script, Submodule, new_repo
 
@@ -254,7 +254,7 @@ def test_a_url_is_opened_from_the_cache(repo, tmp_path):
         here.refs.check_free("refs/heads/main")
     newer = repo.commit({"a": "2"})
     assert open_location(url, tmp_path / "cache").resolve("main") == newer
-    with pytest.raises(EnvironmentFault, match="cannot fetch"):
+    with pytest.raises(EnvironmentFault, match=r"cannot fetch: .*does not appear to be"):
         open_location(f"file://{tmp_path}/none", tmp_path / "cache")
 
 
@@ -347,3 +347,13 @@ def test_notes_are_known(repo):
     two = repo.commit({"a": "2"})
     repo.git("notes", "add", "-m", "n", one)
     assert opened(repo).noted == {one} and two not in opened(repo).noted
+
+
+def test_a_full_disk_is_not_called_a_lock(repo, monkeypatch):
+    """git names the lock file it could not write: that is the disk's fault, and no other process is to blame."""
+    tip = repo.commit({"a": "1"})
+    told = "fatal: prepare: cannot update ref 'refs/heads/out': couldn't write '.git/refs/heads/out.lock'"
+    monkeypatch.setattr(Git, "run", lambda self, *words, **more: Ran(128, b"", told))
+    with pytest.raises(EnvironmentFault, match="could not be written") as caught:
+        Repository.open(repo.path).move_refs([RefMove("refs/heads/out", None, tip)])
+    assert "disk" in caught.value.hint

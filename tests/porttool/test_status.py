@@ -9,7 +9,7 @@ import pytest
 from porttool.layout import Layout, Symbol, paths_renaming
 from porttool.names import renaming
 from porttool.repo import Repository
-from porttool.status import depends_on, landed, last_touched, status
+from porttool.status import landed, status
 from porttool.translate import Translator
 
 LAYOUT = Layout(
@@ -216,43 +216,3 @@ def test_a_trailer_is_not_needed_and_not_believed(repo, message):
     parent = repo.git("rev-parse", f"{targets[0]}^")
     told = repo.commit(tree, branch="x", parents=[parent], message=message.format(oid=sources[1]))
     assert [s.state for s in asked(repo, sources, [told]).source] == ["ported", "missing"]
-
-
-def test_depends_on_names_the_commit_that_wrote_the_lines(repo):
-    """Of three unported commits in one file the one beside the change is named, not the others."""
-    body = [f"line {n}\n" for n in range(30)]
-    repo.commit({"f.py": "".join(body)}, branch="source")
-    body[2] = "early\n"
-    repo.commit({"f.py": "".join(body)}, branch="source")
-    body[20] = "beside\n"
-    beside = repo.commit({"f.py": "".join(body)}, branch="source")
-    body[28] = "late\n"
-    repo.commit({"f.py": "".join(body)}, branch="source")
-    body[19] = "the port\n"
-    port = repo.commit({"f.py": "".join(body)}, branch="source")
-    between = repo.git("rev-list", f"{port}~4..{port}^").splitlines()
-    repository = Repository.open(repo.path)
-    assert depends_on(repository, port, "f.py", between) == (beside,)
-    others = [oid for oid in between if oid != beside]
-    assert depends_on(repository, port, "f.py", others) == tuple(reversed(others))
-    assert depends_on(repository, port, "f.py", []) == ()
-
-
-def test_depends_on_sees_a_deletion_between_the_lines(repo):
-    """A commit that only took lines out beside the change is what the change stands on."""
-    repo.commit({"f.py": "a\nb\nc\nd\ne\nf\n"}, branch="source")
-    cut = repo.commit({"f.py": "a\nb\ne\nf\n"}, branch="source")
-    port = repo.commit({"f.py": "a\nb\nE\nf\n"}, branch="source")
-    assert depends_on(Repository.open(repo.path), port, "f.py", [cut]) == (cut,)
-
-
-def test_last_touched_follows_lines_that_shift():
-    """A line is traced through versions that added lines above it."""
-    versions = [
-        ("base", [b"a", b"b"]),
-        ("wrote", [b"a", b"B"]),
-        ("shifted", [b"x", b"y", b"a", b"B"]),
-    ]
-    assert last_touched(versions, [3]) == {"wrote": {3}}
-    assert last_touched(versions, [0]) == {"shifted": {0}}
-    assert last_touched(versions, [2]) == {}
