@@ -163,6 +163,9 @@ def _layout(told: Mapping[str, Any], reader: Reader, at: Place) -> Layout:
             where = reader.marks[(*at, section, old)]
             if section == "paths":
                 _check_stars(old, _to(new), where)
+            elif section == "modules" and ("/" in old) != ("/" in _to(new)):
+                message = f"module pair {old!r}: {_to(new)!r} has slashes on one side only"
+                raise ManifestError(message, where, "write both sides dotted, or both with slashes")
             found.append(Pair(*ends, one_way, where))
         return tuple(found)
 

@@ -29,6 +29,7 @@ from porttool.nearest import nearest
 
 Place = tuple[str | int, ...]
 _STANDARD = "tag:yaml.org,2002:"
+_ALIASED = 100_000  # what aliases may make of a document: far more than any manifest, far less than a bomb
 _KINDS = {
     "map": "a mapping",
     "seq": "a list",
@@ -63,7 +64,8 @@ def read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise ManifestError(f"cannot read the manifest: {error.strerror}", str(path)) from error
+        hint = "name the file of a manifest, or draft one with `porttool infer`"
+        raise ManifestError(f"cannot read the manifest: {error.strerror}", str(path), hint) from error
 
 
 class Reader:
@@ -73,12 +75,18 @@ class Reader:
         self.name = name
         self.marks: dict[Place, str] = {}
         self._open: list[yaml.Node] = []
+        self._seen: set[int] = set()
+        self._again = 0
 
     def read(self, node: yaml.Node, shape: Shape, at: Place = ()) -> Any:
         """The plain value of a node. Raises ManifestError at the first thing that does not fit."""
         self.marks.setdefault(at, self._where(node))
         if any(node is outer for outer in self._open):
             raise self._error(node, at, "holds an alias of itself")
+        self._again += id(node) in self._seen
+        self._seen.add(id(node))
+        if self._again > _ALIASED:
+            raise ManifestError("the aliases of the file stand for too much", self._where(node), "write it out")
         self._open.append(node)
         try:
             return self._read(node, shape, at)

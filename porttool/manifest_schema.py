@@ -17,7 +17,8 @@ class Format(NamedTuple):
 
 
 # Patterns keep to what Python's `re` and JSON Schema share.
-_ESCAPES = r"(?!/)(?!(.*/)?\.\.?(/|$))(?!(.*/)?\.git(/|$))"
+# `.git` in any letter case, and the short name Windows gives it: git refuses to check such a path out.
+_ESCAPES = r"(?!/)(?!(.*/)?\.\.?(/|$))(?!(.*/)?(\.[gG][iI][tT]|[gG][iI][tT]~[0-9]+)(/|$))"
 _PATH = rf"{_ESCAPES}[^\x00-\x1f\\]+"
 FORMATS: Mapping[str, Format] = {
     "text": Format(r"[\s\S]*", "text"),
@@ -29,7 +30,7 @@ FORMATS: Mapping[str, Format] = {
     "repo": Format(r"(?!-)(?!\w+::)(?!\w+://-)[^\x00-\x1f]+", "a path or a URL of a git repository", True),
     "rev": Format(r"(?!-)[^\x00-\x20\x7f]+", "a ref, tag or commit; it may not begin with `-`", True),
     "branch": Format(
-        r"(?![-/.])(?!.*(\.\.|//|@\{|/\.))(?!.*(/|\.|\.lock)$)[^\x00-\x20\x7f~^:?*\[\\]+",
+        r"(?![-/.]|HEAD$)(?!.*(\.\.|//|@\{|/\.|\.lock/))(?!.*(/|\.|\.lock)$)[^\x00-\x20\x7f~^:?*\[\\]+",
         "a branch name as git allows it; it may not begin with `-`",
         True,
     ),
@@ -40,7 +41,11 @@ FORMATS: Mapping[str, Format] = {
         True,
     ),
     "oid": Format(r"[0-9a-fA-F]{7,40}", "an object id of 7 to 40 hex digits", True),
-    "module": Format(r"[^\W\d]\w*(\.[^\W\d]\w*)*", "a dotted module name", True),
+    "module": Format(
+        r"([^\W\d]\w*(\.[^\W\d]\w*)*|[A-Za-z0-9_][A-Za-z0-9_.@+-]*(/[A-Za-z0-9_][A-Za-z0-9_.@+-]*)+)",
+        "a dotted module name, or one with slashes such as a Go import path",
+        True,
+    ),
     "symbol": Format(r"[^\W\d]\w*", "one identifier", True),
     "key": Format(r"[^.\s=:#]+(\.[^.\s=:#]+)*", "a dotted config key", True),
     "sibling": Format(r"[^\x00\r\n]*", "the key or definition before the fragment, or '' for the first place", True),

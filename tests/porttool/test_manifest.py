@@ -125,6 +125,14 @@ def test_long_forms(written):
     assert (old.after, new.after, old.lead, new.lead) == ("", "e", "\n", "\n\n")
 
 
+def test_slashed_modules(written):
+    """A Go module is named by its import path; dotted and slashed pairs may stand side by side."""
+    text = "modules: {github.com/o/old: github.com/o/new-1, m.n: o.p}"
+    layout = load(written(SHORT.replace("layout: {}", "layout:\n  " + text))).layout
+    assert [(pair.old, pair.new) for pair in layout.extra_imports] == [(("github.com", "o", "old"), ("github.com", "o", "new-1"))]
+    assert [(pair.old, pair.new) for pair in layout.extra_modules] == [(("m", "n"), ("o", "p"))]
+
+
 def test_commits_as_a_range(written):
     """`commits` may be one range, and a range may stand between other commits."""
     manifest = load(written(SHORT + "commits: {range: upstream/v0.7.1..main}\nskip: {abcdef0: only for the lab}\n"))
@@ -198,6 +206,8 @@ BAD_LAYOUT = {
     "path escapes": ("paths: {a.py: ../b.py}", "not a path inside the repository"),
     "path absolute": ("paths: {/a.py: b.py}", "not a path inside the repository"),
     "path with a dot segment": ("paths: {./a.py: b.py}", "not a path inside the repository"),
+    "path into .GIT": ("paths: {a.py: x/.GIT/hooks/post-commit}", "not a path inside the repository"),
+    "path into .git by its short name": ("paths: {a.py: git~1/config}", "not a path inside the repository"),
     "path into .git": ("paths: {a.py: .git/hooks/post-commit}", "not a path inside the repository"),
     "path with a backslash": ("paths: {'a\\b': c}", "not a path inside the repository"),
     "two paths to one": ("paths: {a.py: c.py, b.py: c.py}", "'c.py' is the target of both 'a.py' and 'b.py'"),
@@ -211,7 +221,10 @@ BAD_LAYOUT = {
     "fragment of two kinds": ("fragments: {'a.yaml#x': 'b.py::f'}", "yaml on one side and python on the other"),
     "fragment escapes": ("fragments: {'../a.yaml#x': 'b.yaml#'}", "which is not a fragment"),
     "not a fragment": ("fragments: {'a.yaml': 'b.yaml#'}", "which is not a fragment"),
-    "not a module": ("modules: {a/b: c}", "a dotted module name"),
+    "not a module": ("modules: {a-b: c}", "a dotted module name"),
+    "not a slashed module": ("modules: {a//b: c/d}", "a dotted module name, or one with slashes"),
+    "slashed module escapes": ("modules: {a/b: c/../d}", "a dotted module name, or one with slashes"),
+    "module of two kinds": ("modules: {a/b: c}", "has slashes on one side only"),
     "not a symbol": ("symbols: {a.b: c}", "one identifier"),
     "not a key": ("keys: {a..b: c}", "a dotted config key"),
     "scope escapes": ("symbols: {A: {to: B, in: [../x.py]}}", "a path or glob inside the repository"),
@@ -243,6 +256,8 @@ def test_layout_refused(refused, case):
         ("ref: main}\nlayout", "ref: main, branch: -b}\nlayout", "may not begin with `-`"),
         ("ref: main}\nlayout", "ref: main, branch: a..b}\nlayout", "a branch name as git allows it"),
         ("ref: main}\nlayout", "ref: main, branch: x.lock}\nlayout", "a branch name as git allows it"),
+        ("ref: main}\nlayout", "ref: main, branch: x.lock/y}\nlayout", "a branch name as git allows it"),
+        ("ref: main}\nlayout", "ref: main, branch: HEAD}\nlayout", "a branch name as git allows it"),
         ("repo: r, ref: main}\ntarget", "repo: 'ext::sh -c id', ref: main}\ntarget", "a path or a URL"),
         ("repo: r, ref: main}\ntarget", "repo: --upload-pack=x, ref: main}\ntarget", "a path or a URL"),
         ("repo: r, ref: main}\ntarget", "repo: 'ssh://-oProxyCommand=x/y', ref: main}\ntarget", "a path or a URL"),
@@ -256,6 +271,13 @@ def test_ends_refused(refused, old, new, message):
     """Refs, branches and repositories that git could take for an option or a command are refused."""
     assert old in SHORT
     assert message in refused(SHORT.replace(old, new, 1))[0].message
+
+
+def test_aliases_that_multiply(refused):
+    """A few lines of aliases may stand for billions of values: refused, not expanded."""
+    nine = "".join(f"  l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]\n" for n in range(1, 10))
+    error, _ = refused(SHORT + "parity:\n  l0: &l0 [x]\n" + nine)
+    assert "aliases of the file stand for too much" in error.message
 
 
 def test_empty_and_binary_files(refused):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 import yaml
 
-from porttool.manifest_schema import MANIFEST, ByKey, ByKind, Record, Seq, Table
+from porttool.manifest_schema import COMMITS, LAYOUT, MANIFEST, POLICY, ByKey, ByKind, Record, Seq, Table
 from porttool.schema import json_schema
+from porttool.schema_reference import reference
 from tests.porttool.test_manifest import BAD, BAD_LAYOUT, EXAMPLE, SHORT
 
 # Mistakes that no JSON Schema can tell: they need two places, or are not in the YAML's values at all.
@@ -17,7 +19,7 @@ BEYOND = {
     "duplicate key", "picked twice", "python object", "own tag", "alias of itself", "undefined alias", "not YAML",
     "key that is a list", "two documents", "impossible date", "two paths to one", "two modules to one",
     "two keys to one", "two symbols to one", "one path twice", "star on one side", "two stars",
-    "two fragments to one", "fragment of two kinds", "words and part",
+    "two fragments to one", "fragment of two kinds", "words and part", "module of two kinds",
 }  # fmt: skip
 
 
@@ -110,3 +112,16 @@ def test_schema_refuses_what_the_loader_refuses(case):
     """A mistake in one place is seen by an editor too."""
     text = SHORT + BAD[case][0] if case in BAD else SHORT.replace("{}", f"{{{BAD_LAYOUT[case][0]}}}")
     assert not valid(yaml.safe_load(text), json_schema())
+
+
+def test_the_reference_in_docs_is_the_one_that_the_table_gives():
+    """docs/manifest.md ends with exactly what `porttool schema --markdown` prints."""
+    docs = (Path(__file__).parents[2] / "docs/manifest.md").read_text(encoding="utf-8")
+    assert docs.endswith(reference())
+
+
+def test_the_reference_names_every_key_of_the_layout():
+    """No key of a layout, a policy or a commit is left out."""
+    told = reference()
+    keys = [*LAYOUT.keys, *POLICY.keys, *(key for record in COMMITS.values() for key in record.keys)]
+    assert [key for key in keys if f"| `{key}`" not in told] == []
