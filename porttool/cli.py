@@ -24,6 +24,10 @@ VERBS = {
     "restructure": "apply a layout to a branch as one commit of pure movement",
     "status": "pair the commits of both branches: ported, changed since, missing, dropped",
     "infer": "draft a layout from two refs",
+    "diff-meta": "run both sides of a port on a CPU and compare what they send, and who reads it",
+    "diff-config": "compare the configs both sides build, and what DeepSpeed makes of them",
+    "contract": "bind both sides' calls to the vendor's signatures",
+    "knobs": "change each key of the backend config and see what moves on either side",
     "resolution": "recorded conflict resolutions: add, list, show, drop",
     "vendor": "pinned packages as git repositories: sync, verify",
     "schema": "print the JSON Schema of a manifest",
@@ -81,7 +85,7 @@ def load_verb(name: str) -> ModuleType:
         kind = "option" if name.startswith("-") else "verb"
         known = ("--help", "--version") if kind == "option" else VERBS
         raise UsageError(f"unknown {kind} {name!r}", "porttool", nearest(name, known))
-    return import_module(f"porttool.verbs.{name}")
+    return import_module(f"porttool.verbs.{name.replace('-', '_')}")
 
 
 def _overview() -> str:

@@ -32,10 +32,10 @@ PARTS: dict[str, set[str]] = {
     "plan": {"errors", "names", "layout", "manifest", "repo", "translate", "leftovers"},
     "resolutions": {"errors", "edits", "names", "layout", "manifest", "repo", "translate", "plan"},
     "port": {"errors", "edits", "names", "layout", "manifest", "repo", "translate", "plan", "resolutions"},
-    "proof": BELOW_PORT | {"leftovers", "port"},
+    "restructure": BELOW_PORT | {"port"},
+    "proof": BELOW_PORT | {"leftovers", "port", "restructure"},
     "infer": {"errors", "edits", "names", "layout", "rewrite", "repo", "translate", "manifest"},
     "status": BELOW_PORT | {"rewrite", "port", "proof", "infer"},
-    "restructure": BELOW_PORT | {"port"},
     "vendor": {"errors", "manifest", "repo"},
     "style": set(),
     "report": BELOW_PORT | {"leftovers", "port", "proof", "status", "style"},
@@ -144,6 +144,16 @@ engine = pytest.mark.parametrize(
 def test_imports(file):
     """A module imports only what its place in the table allows."""
     assert forbidden_imports(own_part(file), tree_of(file)) == []
+
+
+@pytest.mark.parametrize(
+    "file", [f for f in FILES if f.is_relative_to(ROOT / "parity")], ids=lambda file: str(file.relative_to(ROOT))
+)
+def test_the_harness_is_light(file):
+    """What compares, judges and reports needs no trainer stack; only probes and the stand-in touch it."""
+    heavy = file.relative_to(ROOT / "parity").parts[0] in ("probes", "standin")
+    found = [name for name, _ in imports(tree_of(file)) if name.partition(".")[0] in TRAINER]
+    assert heavy or found == []
 
 
 @pytest.mark.parametrize("file", [*FILES, *TESTS], ids=lambda file: str(file.relative_to(ROOT)))

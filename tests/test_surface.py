@@ -20,6 +20,10 @@ WORDS = {
     "restructure": {"manifest", "--branch", "--dry-run", "--json"} | REPOSITORIES,
     "status": {"manifest", "--branch", "--json"} | REPOSITORIES,
     "infer": {"old", "new", "--repo", "--write", "--json"},
+    "diff-meta": {"manifest", "--scenario", "--left", "--right", "--shared", "--update", "--json"},
+    "diff-config": {"manifest", "--scenario", "--left", "--right", "--shared", "--update", "--json"},
+    "contract": {"manifest", "--scenario", "--left", "--right", "--shared", "--update", "--json"},
+    "knobs": {"manifest", "--scenario", "--left", "--right", "--ray", "--json"},
     "resolution add": {"--path", "--file", "--delete", "--reason", "--author", "--branch", "--manifest", "--json"}
     | REPOSITORIES,
     "resolution list": {"--manifest", "--json"},
@@ -27,7 +31,7 @@ WORDS = {
     "resolution drop": {"id", "--manifest", "--json"},
     "vendor sync": {"names", "--json"},
     "vendor verify": {"names", "--json"},
-    "schema": {"--json"},
+    "schema": {"--json", "--markdown"},
 }
 
 KEYS = set(

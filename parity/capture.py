@@ -1,0 +1,329 @@
+"""Captures of a side: its tree in a scratch folder, a worker process of its own, and a cache by content."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from parity.record import Capture, from_json, to_json
+from parity.scenario import Job
+from parity.worker import Order
+from porttool.errors import EnvironmentFault
+from porttool.repo import Repository
+
+HERE = Path(__file__).resolve().parent
+# What runs beside a side's tree; two captures compare only where all of it agrees.
+PACKAGES = (
+    "torch",
+    "verl",
+    "deepspeed",
+    "arctic-platform",
+    "transformers",
+    "tensordict",
+    "ray",
+    "numpy",
+    "hydra-core",
+)
+_KEPT_ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
+TAIL_LINES = 12
+# Seconds: imports on a busy machine, and a job with an engine. A worker that waits for ever must not hold a gate.
+LIMIT, EACH = 600, 120
+# What runs in a worker, beside the stand-in.
+_OBSERVING = ("record.py", "scenario.py", "worker.py")
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """One side's commit, taken out of its repository into a folder named by its tree."""
+
+    side: str
+    ref: str
+    commit: str
+    tree: str
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The Python that has the trainer packages, and their versions."""
+
+    python: str
+    packages: Mapping[str, str] = field(hash=False)
+
+    def provenance(self) -> dict[str, str]:
+        """What must agree for two captures to be comparable."""
+        told = {f"env.{name}": number for name, number in self.packages.items()}
+        return {**told, "env.device": "cpu"}
+
+
+def stack(python: str = sys.executable) -> Stack:
+    """The trainer stack of a Python. Raises EnvironmentFault naming what it lacks."""
+    found = _own_versions() if python == sys.executable else _versions_of(python)
+    missing = [name for name in PACKAGES if name not in found]
+    if missing:
+        raise EnvironmentFault(
+            f"the trainer stack is not complete: {', '.join(missing)}", python, "pip install 'porttool[parity]'"
+        )
+    return Stack(python, found)
+
+
+@lru_cache
+def _own_versions() -> dict[str, str]:
+    found = {"python": ".".join(map(str, sys.version_info[:2]))}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@lru_cache
+def _versions_of(python: str) -> dict[str, str]:
+    told = subprocess.run([python, "-c", _ASK_VERSIONS, *PACKAGES], capture_output=True, text=True, check=False)
+    if told.returncode:
+        raise EnvironmentFault(f"cannot run {python}: {told.stderr.strip().splitlines()[-1:]}", python)
+    return dict(json.loads(told.stdout))
+
+
+_ASK_VERSIONS = """
+import json, sys
+from importlib.metadata import PackageNotFoundError, version
+found = {"python": ".".join(map(str, sys.version_info[:2]))}
+for name in sys.argv[1:]:
+    try:
+        found[name] = version(name)
+    except PackageNotFoundError:
+        pass
+print(json.dumps(found))
+"""
+
+
+def checkout(repo: str, ref: str, side: str, cache: Path) -> Checkout:
+    """The tree of a ref, extracted once per tree id. The repository and its work tree are only read."""
+    repository = Repository.open(repo)
+    commit = repository.resolve(ref)
+    tree = repository.commit(commit).tree
+    folder = cache / "trees" / tree
+    if not folder.is_dir():
+        packed = subprocess.run(["git", "-C", repo, "archive", "--format=tar", tree], capture_output=True, check=False)
+        if packed.returncode:
+            raise EnvironmentFault(f"git archive failed: {packed.stderr.decode(errors='replace').strip()}", repo)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as partial:
+            into = Path(partial) / "tree"
+            with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
+                archive.extractall(into, filter="data")
+            _move_in(into, folder)
+    return Checkout(side, ref, commit, tree, folder)
+
+
+def folder_checkout(folder: Path, side: str) -> Checkout:
+    """A folder as it stands, for faults and for trees nobody has committed; it is known by its contents."""
+    digest = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".yaml") and path.is_file()):
+        digest.update(f"{file.relative_to(folder)}\0".encode() + file.read_bytes() + b"\0")
+    return Checkout(side, str(folder), "", digest.hexdigest(), folder)
+
+
+def _move_in(made: Path, place: Path) -> None:
+    """Rename into place; another process that was first has the same content."""
+    try:
+        made.rename(place)
+    except OSError:
+        if not place.exists():
+            raise
+
+
+@lru_cache
+def harness_digest() -> str:
+    """Of the code that observes: a capture made by other code is not looked up."""
+    digest = hashlib.sha256()
+    for file in sorted([*(HERE / "standin").rglob("*.py"), *(HERE / name for name in _OBSERVING)]):
+        digest.update(f"{file.relative_to(HERE)}\0".encode() + file.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def cache_key(side: Checkout, job: Job, stack: Stack) -> str:
+    """What a capture depends on: tree, job (scenario and probes), packages, and the observing code."""
+    told = [side.tree, job.digest(), sorted(stack.packages.items()), harness_digest()]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def capture(
+    wanted: Sequence[tuple[Checkout, Sequence[Job]]],
+    stack: Stack,
+    cache: Path,
+    *,
+    layout: str = "",
+    fresh: bool = False,
+) -> list[list[Capture]]:
+    """The captures of each side's jobs, in order. Sides run at the same time; what the cache holds is not run.
+
+    A job that crashed is a capture that says so; it is not kept in the cache. `fresh` runs everything.
+    """
+    answers: list[list[Capture | None]] = []
+    running: list[_Running] = []
+    for side, jobs in wanted:
+        keys = [cache_key(side, job, stack) for job in jobs]
+        here = {"ref": side.ref, "commit": side.commit, "layout": layout}
+        held = [None if fresh else _cached(cache, key, here) for key in keys]
+        answers.append(held)
+        todo = [place for place, found in enumerate(held) if found is None]
+        # One worker runs one drive: an engine changes the process it runs in.
+        for drive in dict.fromkeys(jobs[place].drive for place in todo):
+            places = [place for place in todo if jobs[place].drive == drive]
+            running.append(_Running.start(side, jobs, places, keys, stack, cache, layout, len(answers) - 1))
+    try:
+        for process in running:
+            for place, told in process.finish():
+                answers[process.row][place] = told
+                if not told.crashed:
+                    _keep(cache, process.keys[place], told)
+    finally:
+        for process in running:
+            process.end()
+    return [[told for told in row if told is not None] for row in answers]
+
+
+@dataclass(frozen=True)
+class _Running:
+    """A worker process and where its answers go."""
+
+    process: subprocess.Popen[bytes]
+    folder: tempfile.TemporaryDirectory[str]
+    side: Checkout
+    jobs: Sequence[Job]
+    places: Sequence[int]
+    keys: Sequence[str]
+    row: int
+    provenance: Mapping[str, str]
+
+    @classmethod
+    def start(
+        cls,
+        side: Checkout,
+        jobs: Sequence[Job],
+        places: Sequence[int],
+        keys: Sequence[str],
+        stack: Stack,
+        cache: Path,
+        layout: str,
+        row: int,
+    ) -> _Running:
+        cache.mkdir(parents=True, exist_ok=True)
+        folder = tempfile.TemporaryDirectory(prefix="run-", dir=cache)
+        there = Path(folder.name)
+        provenance = {
+            **stack.provenance(),
+            "ref": side.ref,
+            "commit": side.commit,
+            "tree": side.tree,
+            "layout": layout,
+            "harness": harness_digest()[:16],
+        }
+        told = tuple(jobs[place].to_json() for place in places)
+        order = Order(str(side.folder), str(there / "scratch"), told, provenance)
+        (there / "order.json").write_text(order.to_json(), encoding="utf-8")
+        (there / "cwd").mkdir()
+        command = [stack.python, str(HERE / "worker.py"), str(there / "order.json"), str(there)]
+        with open(there / "log", "wb") as log:
+            process = subprocess.Popen(
+                command,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                cwd=there / "cwd",
+                env=clean_environment(),
+                start_new_session=True,
+            )
+        return cls(process, folder, side, jobs, places, keys, row, provenance)
+
+    def finish(self) -> Iterable[tuple[int, Capture]]:
+        """The answers, and for a job without one what the worker wrote last."""
+        try:
+            code: int | str = self.process.wait(LIMIT + EACH * len(self.places))
+        except subprocess.TimeoutExpired:
+            self._kill()
+            code = "it was ended: it took too long"
+        there = Path(self.folder.name)
+        log = (there / "log").read_text(encoding="utf-8", errors="replace")
+        for number, place in enumerate(self.places):
+            file, job = there / f"{number}.json", self.jobs[place]
+            if file.is_file():
+                yield place, from_json(file.read_text(encoding="utf-8"))
+                continue
+            tail = "\n".join(log.strip().splitlines()[-TAIL_LINES:]) or "it wrote nothing"
+            crashed = f"{tail}\nthe worker gave no answer; its status: {code}"
+            yield place, Capture(job.scenario, job.side, self.provenance, {}, crashed)
+
+    def end(self) -> None:
+        """Stop the worker and what it forked, and take its folder away; harmless where both are gone."""
+        self._kill()
+        self.folder.cleanup()
+
+    def _kill(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+def import_seconds(side: Checkout, job: Job, stack: Stack) -> float:
+    """How long a fresh process of the side takes to import its own trainer module: what a capture is measured by."""
+    trainer = job.subject["trainer"].rpartition(".")[0]
+    command = [stack.python, "-c", _IMPORT, str(side.folder), str(HERE.parent), trainer]
+    with tempfile.TemporaryDirectory() as cwd:
+        began = time.perf_counter()
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=clean_environment())
+        took = time.perf_counter() - began
+    if ended.returncode:
+        raise EnvironmentFault(f"{trainer} does not import: {ended.stderr.strip().splitlines()[-1]}", str(side.folder))
+    return took
+
+
+_IMPORT = """
+import sys
+sys.path[:0] = sys.argv[1:3]
+from parity.standin.absent import prepare
+prepare()
+__import__(sys.argv[3])
+"""
+
+
+def clean_environment() -> dict[str, str]:
+    """What a worker sees of ours: where to find programs, nothing that steers Python, CUDA, Ray or a proxy."""
+    kept = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
+    return {**kept, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", "PYTHONNOUSERSITE": "1"}
+
+
+def _cached(cache: Path, key: str, here: Mapping[str, str]) -> Capture | None:
+    """The capture of that key; it says by which ref and commit it was asked for this time."""
+    file = cache / "captures" / f"{key}.json"
+    if not file.is_file():
+        return None
+    try:
+        told = from_json(file.read_text(encoding="utf-8"))
+        return replace(told, provenance={**told.provenance, **here})
+    except ValueError:  # half a file of a machine that went down: run it again
+        return None
+
+
+def _keep(cache: Path, key: str, told: Capture) -> None:
+    folder = cache / "captures"
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".part", delete=False, encoding="utf-8") as partial:
+        partial.write(to_json(told))
+    Path(partial.name).rename(folder / f"{key}.json")

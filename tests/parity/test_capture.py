@@ -1,0 +1,203 @@
+"""Captures: trees by content, workers of their own, a cache that is asked first."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from parity import capture as capturing
+from parity.capture import Checkout, Stack, cache_key, capture, checkout, clean_environment, folder_checkout, stack
+from parity.record import Capture, leaf, to_json
+from parity.scenario import Job, Rows
+from porttool.errors import EnvironmentFault
+
+STACK = Stack(sys.executable, {"torch": "1", "verl": "2"})
+
+
+def a_job(**changes):
+    told = {
+        "side": "source",
+        "scenario": "one",
+        "drive": "none",
+        "subject": {part: f"no_such_package.{part}.C" for part in ("trainer", "worker", "rollout", "adapter")},
+        "config": ("no_such_package.config", "main"),
+        "select": (),
+        "overrides": (),
+        "gpus": (),
+        "rows": Rows(),
+    }
+    return Job(**{**told, **changes})
+
+
+@pytest.fixture
+def side(tmp_path):
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    return Checkout("source", "main", "c" * 40, "t" * 40, folder)
+
+
+def test_a_side_that_cannot_start_is_a_crashed_capture(side, tmp_path):
+    """A worker that dies is an answer with its last lines, for every job of its order."""
+    found = capture([(side, [a_job(), a_job(scenario="two")])], STACK, tmp_path / "cache")
+    assert [told.scenario for told in found[0]] == ["one", "two"]
+    for told in found[0]:
+        assert "ModuleNotFoundError" in told.crashed
+        assert told.probes == {}
+        assert told.provenance["tree"] == side.tree
+
+
+def test_a_crash_is_not_kept(side, tmp_path):
+    """The next run tries again: nothing is in the cache."""
+    capture([(side, [a_job()])], STACK, tmp_path / "cache")
+    assert not list((tmp_path / "cache").glob("captures/*.json"))
+
+
+def test_runs_leave_no_folders(side, tmp_path):
+    """What a worker wrote into its scratch folder goes with the run."""
+    capture([(side, [a_job()])], STACK, tmp_path / "cache")
+    assert list((tmp_path / "cache").glob("run-*")) == []
+
+
+def kept(cache, side, job):
+    here = {"ref": side.ref, "commit": side.commit, "layout": ""}
+    told = Capture("one", "source", here, {"wire": {"order": leaf("x")}})
+    file = cache / "captures" / f"{cache_key(side, job, STACK)}.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(to_json(told), encoding="utf-8")
+    return told, file
+
+
+def test_what_the_cache_holds_is_not_run(side, tmp_path):
+    """A capture of the same tree, job, packages and code is taken as it is; no process starts."""
+    told, _ = kept(tmp_path, side, a_job())
+    missing = Stack(str(tmp_path / "no-python"), STACK.packages)
+    assert capture([(side, [a_job()])], missing, tmp_path) == [[told]]
+
+
+def test_a_cached_capture_says_who_asked(side, tmp_path):
+    """A tree that is known by another ref keeps its observations and names this ref."""
+    told, _ = kept(tmp_path, side, a_job())
+    there = Checkout(side.side, "port", "d" * 40, side.tree, side.folder)
+    found = capture([(there, [a_job()])], STACK, tmp_path, layout="abc")[0][0]
+    assert found.probes == told.probes
+    assert dict(found.provenance) == {"ref": "port", "commit": "d" * 40, "layout": "abc"}
+
+
+def test_a_worker_that_hangs_is_ended(side, tmp_path, monkeypatch):
+    """The answer says so, and no process or folder is left."""
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho waiting for a lock\nexec sleep 1000\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(capturing, "LIMIT", 0.2)
+    monkeypatch.setattr(capturing, "EACH", 0)
+    found = capture([(side, [a_job()])], Stack(str(python), STACK.packages), tmp_path / "cache")[0][0]
+    assert "waiting for a lock" in found.crashed and "took too long" in found.crashed
+    assert list((tmp_path / "cache").glob("run-*")) == []
+
+
+def test_the_import_of_a_trainer_is_timed(side):
+    """The measure of a capture's cost is the side's own import, in a process like a worker's."""
+    (side.folder / "slow_trainer.py").write_text("import os\nassert os.environ['DS_ACCELERATOR'] == 'cpu'\n")
+    job = a_job(subject={"trainer": "slow_trainer.Trainer"})
+    assert 0 < capturing.import_seconds(side, job, STACK) < 60
+    with pytest.raises(EnvironmentFault, match="does not import"):
+        capturing.import_seconds(side, a_job(), STACK)
+
+
+def test_fresh_runs_in_spite_of_the_cache(side, tmp_path):
+    """`fresh` asks the side itself."""
+    kept(tmp_path, side, a_job())
+    assert capture([(side, [a_job()])], STACK, tmp_path, fresh=True)[0][0].crashed
+
+
+def test_half_a_capture_is_run_again(side, tmp_path):
+    """A file that was cut off is not an answer."""
+    _, file = kept(tmp_path, side, a_job())
+    file.write_text('{"scenario": "one"', encoding="utf-8")
+    assert capture([(side, [a_job()])], STACK, tmp_path)[0][0].crashed
+
+
+@pytest.mark.parametrize(
+    ("tree", "job", "packages"),
+    [
+        ("u" * 40, a_job(), STACK.packages),
+        ("t" * 40, a_job(overrides=(("a=1", "a=1"),)), STACK.packages),
+        ("t" * 40, a_job(probes=("wire",)), STACK.packages),
+        ("t" * 40, a_job(), {"torch": "1", "verl": "3"}),
+    ],
+)
+def test_the_key_sees(side, tmp_path, tree, job, packages):
+    """Another tree, scenario, probe or package version is another capture."""
+    there = Checkout(side.side, side.ref, side.commit, tree, side.folder)
+    assert cache_key(there, job, Stack(STACK.python, packages)) != cache_key(side, a_job(), STACK)
+
+
+def test_the_key_does_not_see_the_ref(side):
+    """One tree under two names is run once."""
+    there = Checkout(side.side, "other", "d" * 40, side.tree, side.folder)
+    assert cache_key(there, a_job(), STACK) == cache_key(side, a_job(), STACK)
+
+
+def test_the_key_sees_the_observing_code(side, monkeypatch):
+    """A capture made by other code is not looked up."""
+    before = cache_key(side, a_job(), STACK)
+    monkeypatch.setattr(capturing, "harness_digest", lambda: "other")
+    assert cache_key(side, a_job(), STACK) != before
+
+
+def test_checkout_takes_the_tree_out_once(repo, tmp_path):
+    """A ref's files stand in a folder named by its tree; a second ref with that tree uses the same."""
+    first = repo.commit({"pkg/a.py": "x = 1\n"})
+    again = repo.commit({"pkg/a.py": "x = 1\n", "b": ""}, parents=[first])
+    repo.git("branch", "-f", "one", first)
+    repo.git("branch", "-f", "two", again)
+    one = checkout(str(repo.path), "one", "source", tmp_path / "cache")
+    assert (one.folder / "pkg/a.py").read_text() == "x = 1\n"
+    assert one.commit == first
+    assert one.folder.name == one.tree
+    marker = one.folder / "marker"
+    marker.touch()
+    assert checkout(str(repo.path), "one", "target", tmp_path / "cache").folder == one.folder
+    assert marker.exists()
+    assert checkout(str(repo.path), "two", "source", tmp_path / "cache").folder != one.folder
+
+
+def test_a_folder_is_known_by_what_it_holds(tmp_path):
+    """A tree nobody committed has a key that changes with its sources."""
+    (tmp_path / "a.py").write_text("x = 1\n")
+    before = folder_checkout(tmp_path, "target").tree
+    (tmp_path / "notes.log").write_text("no source")
+    assert folder_checkout(tmp_path, "target").tree == before
+    (tmp_path / "a.py").write_text("x = 2\n")
+    assert folder_checkout(tmp_path, "target").tree != before
+
+
+def test_the_environment_is_clean(monkeypatch):
+    """Nothing of ours steers a side's Python, GPU, Ray or proxy."""
+    for name in ("PYTHONPATH", "CUDA_VISIBLE_DEVICES", "RAY_ADDRESS", "https_proxy", "VERL_USE_EXTERNAL_MODULES"):
+        monkeypatch.setenv(name, "x")
+    assert (
+        set(clean_environment()) & {"PYTHONPATH", "RAY_ADDRESS", "https_proxy", "VERL_USE_EXTERNAL_MODULES"} == set()
+    )
+    assert clean_environment()["PATH"] == os.environ["PATH"]
+
+
+def test_an_incomplete_stack_is_named(tmp_path):
+    """A Python without the trainer packages is a fault that says which are missing."""
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\necho \'{"python": "3.11", "torch": "2"}\'\n')
+    python.chmod(0o755)
+    with pytest.raises(EnvironmentFault, match="verl") as caught:
+        stack(str(python))
+    assert "torch" not in caught.value.message
+
+
+def test_a_python_that_does_not_run_is_named(tmp_path):
+    """So is one that ends with an error."""
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nexit 3\n")
+    python.chmod(0o755)
+    with pytest.raises(EnvironmentFault, match="cannot run"):
+        stack(str(python))
