@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from pygit2.enums import RepositoryOpenFlag, SortMode
 from porttool.errors import EnvironmentFault, RepositoryError
 from porttool.repo_diff import LineChange, line_changes
 from porttool.repo_git import Git, why_not_fetched
+from porttool.repo_loose import Loose
 from porttool.repo_merge import Labels, Merged, Merger, has_markers
 from porttool.repo_objects import (
     MODE_EXECUTABLE,
@@ -49,8 +51,9 @@ class Repository:
         self.common = (self.gitdir / shared.read_text().strip()).resolve() if shared.is_file() else self.gitdir
         self.root = Path(opened.workdir)
         self.git = Git(str(self.root))
-        self.refs = Refs(opened, self.git, self.common)
-        self._store = Store(opened.odb)
+        self._loose = Loose(self.common / "objects")
+        self.refs = Refs(opened, self.git, self.common, self._loose)
+        self._store = Store(opened.odb, self._loose)
         self._merger = Merger(self.git)
         self._commits: dict[str, Commit] = {}
 
@@ -119,28 +122,28 @@ class Repository:
     def history(self, tips: Iterable[str], without: Iterable[str] = (), *, first_parent: bool = False) -> list[str]:
         """Commits reachable from `tips` and not from `without`, parents before children."""
         wanted, hidden = list(tips), list(without)
-        try:
-            walk = self._opened.walk(None, SortMode.TOPOLOGICAL | SortMode.REVERSE)
-            for tip in wanted:
-                walk.push(tip)
-            for tip in hidden:
-                walk.hide(tip)
-            if first_parent:
-                walk.simplify_first_parent()
-            return [str(commit.id) for commit in walk]
-        except ValueError:
-            # libgit2 stops at a commit whose author line it cannot parse; git does not.
-            line = ("--first-parent",) if first_parent else ()
-            told = ("rev-list", "--topo-order", "--reverse", *line, *wanted, "--not", *hidden)
-            return self.git.run(*told).out.decode("ascii").split()
+        # libgit2 stops at a commit whose author line it cannot parse, and hangs at a damaged one; git does neither.
+        if self._loose.are_walkable:
+            with suppress(ValueError):
+                walk = self._opened.walk(None, SortMode.TOPOLOGICAL | SortMode.REVERSE)
+                for tip in wanted:
+                    walk.push(tip)
+                for tip in hidden:
+                    walk.hide(tip)
+                if first_parent:
+                    walk.simplify_first_parent()
+                return [str(commit.id) for commit in walk]
+        line = ("--first-parent",) if first_parent else ()
+        told = ("rev-list", "--topo-order", "--reverse", *line, *wanted, "--not", *hidden)
+        return self.git.run(*told).out.decode("ascii").split()
 
     def merge_base(self, one: str, other: str) -> str | None:
         """A best common ancestor; None for unrelated histories."""
-        try:
-            found = self._opened.merge_base(one, other)
-        except ValueError:
-            return self.git.run("merge-base", one, other, answers=(0, 1)).out.decode("ascii").strip() or None
-        return str(found) if found else None
+        if self._loose.are_walkable:
+            with suppress(ValueError):
+                found = self._opened.merge_base(one, other)
+                return str(found) if found else None
+        return self.git.run("merge-base", one, other, answers=(0, 1)).out.decode("ascii").strip() or None
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
         """Whether `ancestor` is `descendant` or one of its ancestors."""

@@ -19,6 +19,7 @@ import pygit2
 
 from porttool.errors import EnvironmentFault, RepositoryError, UsageError
 from porttool.repo_git import Git, why_not_fetched
+from porttool.repo_loose import Loose
 
 ZERO = "0" * 40
 OWN_REFS = "refs/porttool/"
@@ -65,6 +66,7 @@ class Refs:
     repository: pygit2.Repository
     git: Git
     common: Path
+    loose: Loose
 
     def names(self) -> list[str]:
         return list(self.repository.references)
@@ -81,17 +83,20 @@ class Refs:
         check_rev(rev)
         spaces = [f"{remote}{kind}/" for kind in ("heads", "tags", "remotes")] if remote else []
         candidates = (*(space + rev for space in spaces), rev, f"refs/remotes/origin/{rev}")
-        for candidate in candidates:
+        for candidate in candidates if self.loose.are_walkable else ():
             try:
                 return str(self.repository.revparse_single(candidate).peel(pygit2.Commit).id)
             except (KeyError, ValueError, pygit2.GitError):
                 continue
         for candidate in candidates:
             # libgit2 does not look at a commit whose author line it cannot parse; git does.
-            told = ("rev-parse", "--verify", "--quiet", "--end-of-options", candidate + "^{commit}")
-            ran = self.git.run(*told, answers=range(256))
+            told = ("rev-parse", "--verify", "--quiet", "--end-of-options", candidate)
+            ran = self.git.run(*told[:-1], candidate + "^{commit}", answers=range(256))
             if ran.code == 0:
                 return ran.out.decode("ascii").strip()
+            ran = self.git.run(*told, answers=range(256))
+            if ran.code == 0:
+                self.loose.read(ran.out.decode("ascii").strip())  # says so where it is damaged
         raise RepositoryError(f"no commit is called {rev!r}", str(self.common), self._nearest(rev, remote))
 
     def _nearest(self, rev: str, remote: str | None) -> str:

@@ -12,6 +12,7 @@ from functools import lru_cache
 import pygit2
 
 from porttool.errors import RepositoryError
+from porttool.repo_loose import Loose
 from porttool.repo_objects import (
     RAW_TREE,
     Change,
@@ -31,6 +32,7 @@ from porttool.repo_objects import (
 _KINDS = {"commit": 1, "tree": 2, "blob": 3}
 _NAMES = {number: name for name, number in _KINDS.items()}
 _TREES_KEPT = 2_000
+_DEEPEST = 200  # directories are written by recursion; nobody nests them like this by hand
 EMPTY_TREE = hashlib.sha1(b"tree 0\0").hexdigest()
 
 
@@ -41,8 +43,8 @@ class Store:
     instead of thousands of loose files.
     """
 
-    def __init__(self, odb: pygit2.Odb) -> None:
-        self._odb = odb
+    def __init__(self, odb: pygit2.Odb, loose: Loose) -> None:
+        self._odb, self._loose = odb, loose
         self._made: dict[str, tuple[str, int, bytes]] = {}  # kind, size, deflated content
         self._packed: set[str] = set()
         self._trees: OrderedDict[str, Level] = OrderedDict()
@@ -53,15 +55,18 @@ class Store:
         if made is not None:
             found, raw = made[0], zlib.decompress(made[2])
         else:
-            try:
-                number, raw = self._odb.read(oid)
-            except (KeyError, ValueError, pygit2.GitError) as error:
-                hint = "fetch it, or run `git fsck`"
-                raise RepositoryError(f"{kind} is missing from the repository", oid, hint) from error
-            found = _NAMES.get(number, "tag")
+            found, raw = self._loose.read(oid) or self._read_packed(oid, kind)
         if found != kind:
             raise RepositoryError(f"expected a {kind}, found a {found}", oid)
         return raw
+
+    def _read_packed(self, oid: str, kind: str) -> tuple[str, bytes]:
+        try:
+            number, raw = self._odb.read(oid)
+        except (KeyError, ValueError, pygit2.GitError) as error:
+            told = "missing from the repository" if isinstance(error, KeyError) else "missing or damaged"
+            raise RepositoryError(f"{kind} is {told}", oid, "fetch it, or run `git fsck`") from error
+        return _NAMES.get(number, "tag"), raw
 
     def has(self, oid: str) -> bool:
         return oid in self._made or oid in self._odb
@@ -115,15 +120,20 @@ class Store:
         found = level.get(name)
         return None if found is None else entry_of(found)
 
-    def entries(self, tree: str, prefix: str = "") -> dict[str, Entry]:
+    def entries(self, tree: str) -> dict[str, Entry]:
         """Every file of a tree by its path, directories left out."""
         found: dict[str, Entry] = {}
-        for name, raw in self.tree(tree).items():
-            path = prefix + path_text(name)
-            if raw[0] == RAW_TREE:
-                found.update(self.entries(raw[1].hex(), path + "/"))
-            else:
+        open_levels = [("", iter(self.tree(tree).items()))]
+        while open_levels:
+            above, level = open_levels[-1]
+            for name, raw in level:
+                path = above + path_text(name)
+                if raw[0] == RAW_TREE:
+                    open_levels.append((path + "/", iter(self.tree(raw[1].hex()).items())))
+                    break
                 found[path] = entry_of(raw)
+            else:
+                open_levels.pop()
         return found
 
     def matches(self, tree: str, pattern: tuple[str, ...]) -> bool:
@@ -138,18 +148,28 @@ class Store:
                 return True
         return False
 
-    def changes(self, old: str, new: str, prefix: str = "") -> list[Change]:
+    def changes(self, old: str, new: str) -> list[Change]:
         """Paths at which two trees differ; subtrees with one id are never opened, so size does not matter."""
-        if old == new:
-            return []
         found: list[Change] = []
+        pending: list[Change | tuple[str, str, str]] = [(old, new, "")]
+        while pending:
+            last = pending.pop()
+            if isinstance(last, Change):
+                found.append(last)
+            elif last[0] != last[1]:
+                pending += reversed(self._level_changes(*last))
+        return found
+
+    def _level_changes(self, old: str, new: str, prefix: str) -> list[Change | tuple[str, str, str]]:
+        """What differs in one directory: files as changes, directories as the two trees to compare and their path."""
+        found: list[Change | tuple[str, str, str]] = []
         before, after = self.tree(old), self.tree(new)
         for name in sorted(_differing(before, after)):
             was, now = before.get(name), after.get(name)
             path = prefix + path_text(name)
             old_dir, new_dir = (side[1].hex() if side and side[0] == RAW_TREE else None for side in (was, now))
             if old_dir or new_dir:
-                found += self.changes(old_dir or EMPTY_TREE, new_dir or EMPTY_TREE, path + "/")
+                found.append((old_dir or EMPTY_TREE, new_dir or EMPTY_TREE, path + "/"))
             old_file = entry_of(was) if was and not old_dir else None
             new_file = entry_of(now) if now and not new_dir else None
             if old_file or new_file:
@@ -158,6 +178,13 @@ class Store:
 
     def edit_tree(self, tree: str, edits: Mapping[str, Entry | None]) -> str:
         """A tree with some paths set or (None) removed; directories left empty go, as git cannot hold them."""
+        for path in edits:
+            if path.count("/") > _DEEPEST:
+                told = f"a path is {path.count('/')} directories deep"
+                raise RepositoryError(told, path, f"at most {_DEEPEST} can be written; leave it out")
+        return self._edit_level(tree, edits)
+
+    def _edit_level(self, tree: str, edits: Mapping[str, Entry | None]) -> str:
         if not edits:
             return tree
         level = dict(self.tree(tree))
@@ -182,7 +209,7 @@ class Store:
         is_tree = was is not None and was[0] == RAW_TREE
         if was is not None and not is_tree and not any(edit.values()):
             return was
-        below = self.edit_tree(was[1].hex() if was is not None and is_tree else EMPTY_TREE, edit)
+        below = self._edit_level(was[1].hex() if was is not None and is_tree else EMPTY_TREE, edit)
         return None if below == EMPTY_TREE else (RAW_TREE, bytes.fromhex(below))
 
 
