@@ -6,6 +6,7 @@ Every rule asks the same of both sides of a pair, so that the inverse layout fin
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from porttool.edits import Edit, Found, Note
 from porttool.layout import FileNames, Layout
 from porttool.names import Name, Pair
 from porttool.rewrite.overrides import LONGEST, config_groups, decode, encode, names_a_key, scan_word
+from porttool.rewrite.text_blocks import is_command, shell_blocks
 
 # Letters of two UTF-8 bytes belong to identifiers; wider scripts do not, since their prose has no spaces around names.
 _LETTER = rb"(?:[A-Za-z0-9_]|[\xc3-\xdf][\x80-\xbf])"
@@ -28,9 +30,6 @@ _ROOT_AFTER = re.compile(rb"(?:^|/)(?:blob|tree|raw|blame|edit)/[^/]+/$")
 _KEY_CALL = re.compile(rb"(?:select|get|update|pop)\s*\(\s*(?:[\w.]+\s*,\s*)?[\"']$")
 _MODULE_LEAD = re.compile(rb"(?:\s-m\s+|_target_[\"']?\s*[:=]\s*[\"']?)$")
 _PYTHON = re.compile(rb"(?<![\w.\-])(?:python[\d.]*|torchrun|deepspeed|accelerate)(?=\s)")
-_FENCE = re.compile(rb"^[ \t]*(`{3,}|~{3,})[ \t]*(?:\{?\.?)(bash|sh|shell|zsh|console|shell-session)\b[^\n]*\n", re.M)
-_ASSIGNMENT = re.compile(rb"[A-Za-z_]\w*\+?=")
-_NO_COMMAND = frozenset((b"export", b"env", b"local", b"declare", b"readonly", b"typeset", b"set", b"alias", b"$"))
 _QUOTES = b"\"'`"
 
 
@@ -122,7 +121,9 @@ class _Scanner:
         self.depth = _lexicon(names.layout).path_depth
         self.candidates: list[_Candidate] = []
         self.notes: list[Note] = []
-        self._fences: list[tuple[int, int]] | None = None
+        self._blocks: list[tuple[int, int]] | None = None
+        self._line = (0, 0)  # where the last line asked for starts, and up to where no newline follows
+        self._long_commands: dict[int, bool] = {}
         self._commands: dict[int, int] = {}
         self._launchers: dict[int, tuple[int, bool]] = {}
 
@@ -235,8 +236,10 @@ class _Scanner:
             rooted_at = -1
             starts = _starts(source, start, end)
         closed = source[end : end + 1] not in (b"{", b"$", b"%") or source[end - 1 : end] == b"/"
-        for at in starts:
-            name = tuple(decode(source[at:end]).split("/", self.depth)[: self.depth])
+        # Cut behind the segments that can match, as a run may be as long as the file.
+        cuts = [*(at - 1 for at in starts[self.depth + 1 :]), *([end] * (self.depth + 1))]
+        for at, cut in zip(starts, cuts, strict=False):
+            name = tuple(decode(source[at:cut]).split("/", self.depth)[: self.depth])
             found = paths.match(name)
             if found is None:
                 continue
@@ -261,7 +264,8 @@ class _Scanner:
         source = self.source
         while first < last and source[first] >= 0x80:
             first += 1
-        head = _OVERRIDE.match(source, first, self.stop) or _DELETION.match(source, first, self.stop)
+        reach = min(self.stop, first + LONGEST + 1)
+        head = _OVERRIDE.match(source, first, reach) or _DELETION.match(source, first, reach)
         if head is None or head.end() < last:
             return
         sure = b"@" in head.group() or head.group()[:1] in (b"+", b"~") or self._is_argument(first)
@@ -291,16 +295,23 @@ class _Scanner:
             line = self._command_start(at)
             if self._launched(line, at):
                 return True
-            before = source[line:at]
-            if any(start <= at < end for start, end in self._shell_blocks()):
-                told = [word for word in before.split() if not _ASSIGNMENT.match(word) and word != b"\\"]
-                return any(word not in _NO_COMMAND for word in told) and told[0] not in _NO_COMMAND - {b"$", b"env"}
+            if self._blocks is None:
+                self._blocks = shell_blocks(source)
+            block = bisect_right(self._blocks, (at, len(source))) - 1
+            if block >= 0 and at < self._blocks[block][1]:
+                if at - line <= LONGEST:
+                    return is_command(source[line:at])
+                if line not in self._long_commands:
+                    self._long_commands[line] = is_command(source[line : line + LONGEST])
+                return self._long_commands[line]
         return False
 
     def _command_start(self, at: int) -> int:
         """Where the line of `at` starts, with the lines it continues."""
         source = self.source
-        line = source.rfind(b"\n", 0, at) + 1
+        known, searched = self._line if self._line[1] <= at else (0, 0)
+        line = max(source.rfind(b"\n", searched, at) + 1, known)
+        self._line = (line, at)
         passed = []
         while line not in self._commands and source[max(line - 3, 0) : line].endswith((b"\\\n", b"\\\r\n")):
             passed.append(line)
@@ -317,16 +328,6 @@ class _Scanner:
             found = _PYTHON.search(self.source, max(searched - 16, line), at) is not None
             self._launchers[line] = (at, found)
         return found
-
-    def _shell_blocks(self) -> list[tuple[int, int]]:
-        """Fenced blocks of shell in Markdown, of the whole source."""
-        if self._fences is None:
-            self._fences = []
-            for opening in _FENCE.finditer(self.source):
-                close = self.source.find(b"\n" + opening.group(1), opening.end() - 1)
-                self._fences.append((opening.end(), close if close >= 0 else len(self.source)))
-        return self._fences
-
 
 def _shortest(pair: Pair) -> int:
     """Rules that ask how long a name is ask it of both sides, so that they hold on the way back too."""
@@ -351,8 +352,9 @@ def _starts(source: bytes, start: int, end: int) -> list[int]:
 def _word_end(source: bytes, start: int, value: int, stop: int) -> int:
     """The end of the word that starts at `start` and whose value starts at `value`, as a shell would read it."""
     quote = source[start - 1 : start]
+    stop = min(stop, value + LONGEST + 1)
     line = source.find(b"\n", value, stop)
-    line = min(stop if line < 0 else line, value + LONGEST + 1)
+    line = stop if line < 0 else line
     if quote and quote in _QUOTES:
         close = source.find(quote, value, line)
         return close if close >= 0 else line

@@ -223,3 +223,16 @@ def test_a_slashed_module_is_a_whole_name_from_its_start(old, new):
     forward = splice(old, text.scan(old, layout.for_file("m.go")).edits)
     assert forward == new
     assert splice(forward, text.scan(forward, layout.inverse().for_file("m.go")).edits) == old
+
+
+@pytest.mark.parametrize(
+    "start, unit",
+    [
+        (b"", b"verl/utils/fs.py/"),  # one run of path characters
+        (b"```bash\nx ", b"arctic_rl=1 "),  # what stands before it in a shell block
+        (b"", b"```bash\nx arctic_rl=1\n```\n"),  # in which block is it
+    ],
+)
+def test_every_match_of_a_long_line_is_found(start, unit):
+    """Thousands of matches in one line, or in as many blocks, are all found."""
+    assert len(text.scan(start + unit * 3_000, LAYOUT.for_file("README.md")).edits) == 3_000
