@@ -10,7 +10,7 @@ from types import ModuleType
 
 from porttool import __version__
 from porttool.arguments import Parser
-from porttool.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_OK, EnvironmentFault, PortError, UsageError
+from porttool.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_OK, EnvironmentFault, PortError, UsageError, visible
 
 EXIT_PIPE = 141  # what a shell reports for a program that a closed pipe ended, as it does for git
 
@@ -106,7 +106,7 @@ def _told(error: PortError) -> int:
 
 def _say(text: str) -> None:
     try:
-        print(text, file=sys.stderr, flush=True)
+        print(visible(text, lines=True), file=sys.stderr, flush=True)
     except BrokenPipeError:
         _silence(sys.stderr)
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 EXIT_OK = 0
 EXIT_ANSWER_NO = 1  # a conflict, an undeclared residual, a DIFFER
 EXIT_USAGE = 2  # the manifest, the layout or the command line
 EXIT_ENVIRONMENT = 3  # the repository, the machine, or INCOMPARABLE
 EXIT_BUG = 70
 EXIT_INTERRUPTED = 130
+
+# Control characters of both sets, the marks that turn the direction of text around, and bytes that are no text.
+_UNSEEN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str, *, lines: bool = False) -> str:
+    """Text that can be shown: what would act on a terminal is escaped, line ends too unless `lines`."""
+    return _UNSEEN.sub(lambda found: found[0] if lines and found[0] == "\n" else ascii(found[0])[1:-1], text)
 
 
 class PortError(Exception):

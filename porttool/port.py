@@ -15,7 +15,7 @@ from porttool.port_make import Maker
 from porttool.port_outcome import Applied, Conflicted, Empty, Outcome, Skipped
 from porttool.port_state import State
 from porttool.repo import OWN_REFS, RefMove, Repository
-from porttool.resolutions import Ledger, add, recorded
+from porttool.resolutions import Ledger, Resolution, add, recorded
 
 __all__ = ["Applied", "Conflicted", "Empty", "Outcome", "Run", "Skipped", "abort", "apply", "moves", "resume", "skip"]
 
@@ -27,7 +27,7 @@ class Run:
     """What a port did. `head` is the last commit made; `moved` whether the branch is there now.
 
     `waiting` are commits not reached because one before them is in conflict; `unused` are resolutions that nothing
-    asked for.
+    asked for; `replaced` is the ref that keeps the branch that was there before and that this one does not go on from.
     """
 
     plan: Plan
@@ -36,6 +36,7 @@ class Run:
     moved: bool = False
     waiting: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    replaced: str = ""
 
     @property
     def conflict(self) -> Conflicted | None:
@@ -145,7 +146,25 @@ def _make(plan: Plan, folder: Path, state: State) -> Run:
             rest = tuple(name for later in plan.steps[number + 1 :] for name in later.names)
             return Run(plan, tuple(outcomes), head, waiting=rest)
         head = outcome.commit or head
-    return Run(plan, tuple(outcomes), head, unused=tuple(found.id for found in ledger.unused()))
+    return Run(plan, tuple(outcomes), head, unused=tuple(found.id for found in unused_of(plan, ledger)))
+
+
+def unused_of(plan: Plan, ledger: Ledger) -> list[Resolution]:
+    """The resolutions of this direction that nothing asked for; those of the other one lie beside them."""
+    return [found for found in ledger.unused() if not _other_way(plan, found.source)]
+
+
+def _other_way(plan: Plan, source: str) -> bool:
+    """Whether a commit shares more history with the side that is ported to than with the one ported from."""
+    repository = plan.repository
+    if not repository.has(source):
+        return False
+    here = repository.merge_base(source, plan.source_tip)
+    for end in (plan.tip, plan.was):
+        there = repository.merge_base(source, end) if end else None
+        if there and there != here and (here is None or repository.is_ancestor(here, there)):
+            return True
+    return False
 
 
 def _skipped(repository: Repository, step: Step) -> Iterable[Skipped]:
@@ -165,7 +184,7 @@ def _run(plan: Plan, folder: Path, state: State, *, dry_run: bool) -> Run:
     if not run.nothing and run.head != plan.was:
         _move(plan, run.head)
     port_state.clear(plan.repository, folder)
-    return replace(run, moved=not run.nothing)
+    return replace(run, moved=not run.nothing, replaced="" if run.nothing else kept_as(plan, run.head))
 
 
 def _stopped(run: Run, conflict: Conflicted, folder: Path, state: State) -> Run:
@@ -198,16 +217,23 @@ def moves(plan: Plan, head: str) -> Sequence[RefMove]:
     """The branch, and where it held a port made before from another plan, a ref of ours that keeps that one."""
     was = plan.was
     moves = [RefMove(plan.ref, was, head)]
-    if was is None or _extends(plan.repository, head, was, plan.tip):
+    kept = kept_as(plan, head)
+    if was is None or not kept:
         return moves
     for oid in plan.repository.history([was], [plan.tip]):
         if b"\nLayout: " not in plan.repository.commit(oid).message:
             hint = "name another branch, or move that commit away"
             raise RepositoryError(f"the branch holds a commit porttool did not make: {oid[:12]}", plan.ref, hint)
-    kept = f"{OWN_REFS}replaced/{plan.ref.removeprefix('refs/heads/')}/{was[:12]}"
     if plan.repository.refs.read(kept) is None:
         moves.append(RefMove(kept, None, was))
     return moves
+
+
+def kept_as(plan: Plan, head: str) -> str:
+    """The ref that keeps what the branch holds where `head` does not go on from it; else nothing."""
+    if plan.was is None or _extends(plan.repository, head, plan.was, plan.tip):
+        return ""
+    return f"{OWN_REFS}replaced/{plan.ref.removeprefix('refs/heads/')}/{plan.was[:12]}"
 
 
 def _extends(repository: Repository, head: str, was: str, tip: str) -> bool:

@@ -62,7 +62,8 @@ def read_patch(file: Path, where: str = "") -> Patch:
     try:
         raw = file.read_bytes()
     except OSError as error:
-        raise ManifestError(f"cannot read the patch: {error.strerror}", where or str(file), str(file)) from error
+        hint = "put the file there, or name another; the path is relative to the manifest"
+        raise ManifestError(f"cannot read the patch {file}: {error.strerror}", where, hint) from error
     start = _START.search(raw)
     if start is None:
         raise ManifestError("the patch file holds no diff", str(file), "write it with `git format-patch`")

@@ -11,7 +11,7 @@ from porttool.leftovers import Mention
 from porttool.manifest import Manifest
 from porttool.plan import By, Plan, Step, make_plan, unmatched
 from porttool.plan_ported import ported_from
-from porttool.port import Run, apply
+from porttool.port import Run, apply, unused_of
 from porttool.port_merge import is_protected
 from porttool.port_message import trailer
 from porttool.port_outcome import Empty, Skipped
@@ -69,6 +69,8 @@ def verify(manifest: Manifest, *, branch: str = "", by: By = "pick") -> Proof:
     """Prove the branch of a manifest, from the branch alone: its commits, their trailers and the two repositories."""
     plan = make_plan(manifest, by=by, branch=branch)
     if plan.was is None:
+        if apply(manifest, branch=branch, by=by, dry_run=True, plan=plan).nothing:
+            return prove(plan, plan.tip)
         name = plan.ref.removeprefix("refs/heads/")
         raise RepositoryError(f"there is no branch {name!r}", str(plan.repository.root), "`porttool apply` makes it")
     return prove(plan, plan.was)
@@ -96,7 +98,9 @@ def prove(plan: Plan, head: str) -> Proof:
         for row in proven
         if row.step is None and not row.movement and row.label != "undeclared"
     ]
-    unused = [f"resolution {found.id} of {found.path} was of no use ({found.file})" for found in ledger.unused()]
+    unused = [
+        f"resolution {found.id} of {found.path} was of no use ({found.file})" for found in unused_of(plan, ledger)
+    ]
     return Proof(
         plan,
         (*proven, *missing),

@@ -137,7 +137,7 @@ class Audit:
         """The first line of every view."""
         commits = counted(len(self.rows), "commit")
         if not self.rows:
-            return "nothing to port"
+            return "nothing to verify: nothing was to port"
         broken = sum(not untouched for untouched in self.protected.values())
         if broken:
             return f"not proven: {counted(broken, 'protected path')} touched"
@@ -148,7 +148,8 @@ class Audit:
             return f"not proven: {counted(len(self.warnings), 'warning')}; {commits} {self.verdict}"
         if self.verdict == "declared":
             declared = sum(bool(row.residual) or row.label in ("adapted", "new", "resolved") for row in self.rows)
-            return f"declared: {commits}, {declared} of which go beyond the layout, each with its reason"
+            go = "goes" if declared == 1 else "go"
+            return f"declared: {commits}, {declared} of which {go} beyond the layout, each with its reason"
         return f"layout-only: {commits} changed nothing but the layout"
 
 

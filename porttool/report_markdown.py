@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from porttool.errors import visible
 from porttool.report import Audit, Place, Row
 
 LIMIT = 60_000
@@ -59,7 +60,7 @@ def _joined(
     audit: Audit, rendered: Callable[[Section, int], list[str]], levels: dict[Section, int], note: str = ""
 ) -> str:
     lines = [f"## {_text(audit.answer)}", ""]
-    where = f"`{audit.branch}` on `{audit.target}`" if audit.branch else f"`{audit.target}`"
+    where = f"{code(audit.branch)} on {code(audit.target)}" if audit.branch else code(audit.target)
     again = "" if audit.rederived else " Porting again gives other ids."
     lines += [f"From {code(audit.source)} to {where}, layout {code(audit.layout[:12])}.{again}", ""]
     lines += [note, ""] if note else []
@@ -225,7 +226,7 @@ def _text(text: str) -> str:
 
 
 def _safe(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return visible(text, lines=True)
 
 
 def _cut(text: str, width: int) -> str:

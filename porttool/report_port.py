@@ -56,6 +56,7 @@ def run_json(run: Run) -> dict[str, Any]:
         "conflict": _conflict(run.conflict) if run.conflict else None,
         "waiting": list(run.waiting),
         "unused_resolutions": list(run.unused),
+        "replaced": run.replaced or None,
     }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from porttool.errors import LayoutError
 from porttool.manifest import Manifest
 from porttool.plan import Plan, make_plan
-from porttool.port import Run, apply, moves
+from porttool.port import Run, apply, kept_as, moves
 from porttool.port_message import committer_line, with_trailers
 from porttool.repo import Commit, Entry
 from porttool.translate import Culprit, Translator
@@ -54,7 +54,7 @@ def restructure(manifest: Manifest, *, branch: str = "", dry_run: bool = False) 
     done = run.conflict is None and not dry_run
     if done and run.head != plan.was:
         plan.repository.move_refs(moves(plan, run.head))
-    return Restructured(movement, replace(run, moved=done))
+    return Restructured(movement, replace(run, moved=done, replaced=kept_as(plan, run.head) if done else ""))
 
 
 def move(plan: Plan) -> Movement:

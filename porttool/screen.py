@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from porttool.errors import visible
 from porttool.report import Audit, Counted, Resolved, Row
 
 _WIDE = 140
@@ -22,6 +23,12 @@ def console(stream: TextIO, colour: bool) -> Console:
     return Console(
         file=stream, no_color=not colour, force_terminal=terminal, markup=False, emoji=False, highlight=False
     )
+
+
+def tell(out: Console, text: str, style: str = "") -> None:
+    """A line of text, whatever names are in it; a line end in front leaves a line empty."""
+    gap = "\n" if text.startswith("\n") else ""
+    out.print(Text(gap + visible(text.removeprefix("\n")), style=style), soft_wrap=True)
 
 
 def verify_screen(audit: Audit, out: Console) -> None:
@@ -51,11 +58,10 @@ def audit_screen(audit: Audit, out: Console) -> None:
 
 
 def _head(audit: Audit, out: Console) -> None:
-    out.print(Text(audit.answer, style="bold green" if audit.ok else "bold red"), soft_wrap=True)
+    tell(out, audit.answer, "bold green" if audit.ok else "bold red")
     on = f" as {audit.branch}" if audit.branch else ""
     again = "the same ids" if audit.rederived else "OTHER ids"
-    told = f"{audit.source} -> {audit.target}{on}, layout {audit.layout[:12]}; porting again gives {again}"
-    out.print(told, soft_wrap=True)
+    tell(out, f"{audit.source} -> {audit.target}{on}, layout {audit.layout[:12]}; porting again gives {again}")
 
 
 def _reasons(audit: Audit, out: Console) -> None:
@@ -64,11 +70,7 @@ def _reasons(audit: Audit, out: Console) -> None:
         # The narrow table has no room for this column.
         adapted = [f"{row.number}  {row.adaptation}" for row in audit.rows if row.adaptation]
         print_list(out, "Adaptations", adapted, whole=True)
-    resolved = [
-        "\n".join([_decision(row, found), *indented(found.delta)])
-        for row in audit.rows
-        for found in row.resolved
-    ]
+    resolved = [[_decision(row, found), *indented(found.delta)] for row in audit.rows for found in row.resolved]
     print_list(out, "Resolved", resolved, whole=True)
     print_list(out, "Warnings", audit.warnings, whole=True)
     places = [f"{row.number}  {place}  {place.kind}  {place.text}" for row in audit.rows for place in row.residual]
@@ -103,7 +105,7 @@ def print_table(out: Console, head: Sequence[str], rows: Iterable[Sequence[str]]
         justify: Literal["left", "right"] = "right" if name == "#" else "left"
         table.add_column(name, overflow="fold", min_width=narrow, max_width=wide, justify=justify)
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     with out.capture() as captured:
         out.print(table)
     lines = [line.rstrip() for line in captured.get().splitlines()]
@@ -136,14 +138,15 @@ def _commits(audit: Audit, out: Console) -> None:
         print_table(out, head if wide else head[:6], rows)
 
 
-def print_list(out: Console, title: str, lines: Iterable[str], *, whole: bool = False) -> None:
-    """A titled list; a long one is cut with its count, unless a reader must see all of it."""
+def print_list(out: Console, title: str, lines: Iterable[str | Sequence[str]], *, whole: bool = False) -> None:
+    """A titled list of items of one or several lines; cut with its count, unless a reader must see all of it."""
     told = list(lines)
     if not told:
         return
-    out.print(f"\n{title} ({len(told)})", style="bold")
+    tell(out, f"\n{title} ({len(told)})", "bold")
     shown = told if whole else told[:_LISTED]
-    for line in shown:
-        out.print(f"  {line}", soft_wrap=True)
+    for item in shown:
+        for line in [item] if isinstance(item, str) else item:
+            tell(out, f"  {line}")
     if len(told) > len(shown):
-        out.print(f"  and {len(told) - len(shown)} more: see --markdown or --json")
+        tell(out, f"  and {len(told) - len(shown)} more: see --markdown or --json")

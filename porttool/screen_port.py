@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console
-from rich.text import Text
 
 from porttool.plan import Plan
 from porttool.plan_census import Tally
@@ -13,7 +12,7 @@ from porttool.port import Conflicted, Empty, Run, Skipped
 from porttool.report import counted
 from porttool.report_port import branch_of, step_author, step_subject
 from porttool.restructure import Movement
-from porttool.screen import print_list, print_table
+from porttool.screen import print_list, print_table, tell
 from porttool.translate import Culprit
 
 
@@ -35,9 +34,9 @@ def plan_screen(
         answer += f"; {stop.source[:12] or stop.subject} would stop in conflict"
     elif places:
         answer += f"; the layout cannot undo {counted(places, 'place')}"
-    out.print(Text(answer, style="bold red" if stop or places else "bold green"), soft_wrap=True)
+    tell(out, answer, "bold red" if stop or places else "bold green")
     manifest = plan.manifest
-    out.print(f"{manifest.source.ref} -> {manifest.target.ref}, layout {plan.layout.digest[:12]}", soft_wrap=True)
+    tell(out, f"{manifest.source.ref} -> {manifest.target.ref}, layout {plan.layout.digest[:12]}")
     rows = []
     for number, step in enumerate(plan.steps, 1):
         told = " ".join(oid[:8] for oid in step.sources) or "patch"
@@ -50,16 +49,21 @@ def plan_screen(
         _conflict(plan, stop, out, "porttool apply")
     there = [f"{told.count} {told.kind} ({told.policy})" for told in census if told.count]
     print_list(out, "Census", there, whole=True)
+    if not there:
+        tell(out, "\ncensus: nothing unusual")
     print_list(out, "Matches nothing", unmatched, whole=True)
     titles = {"source": f"Not undoable in {manifest.source.ref}", "target": f"Not undoable in {manifest.target.ref}"}
     for side, found in outside.items():
         print_list(out, titles[side], [f"{_place(culprit)}  {culprit.text}" for culprit in found])
+    clash = any(culprit.kind == "path" for found in outside.values() for culprit in found)
+    if run.applied and not stop and not clash:
+        tell(out, f"\nwould apply cleanly: {counted(len(run.applied), 'commit')}")
 
 
 def run_screen(run: Run, out: Console, *, dry_run: bool, again: str = "porttool apply") -> None:
     """What was done, commit by commit; `again` is the command that goes on after a conflict."""
     style = "bold red" if run.conflict else "bold green"
-    out.print(Text(run_answer(run, dry_run=dry_run), style=style), soft_wrap=True)
+    tell(out, run_answer(run, dry_run=dry_run), style)
     repository = run.plan.repository
     rows = []
     for number, applied in enumerate(run.applied, 1):
@@ -76,6 +80,8 @@ def run_screen(run: Run, out: Console, *, dry_run: bool, again: str = "porttool 
         _conflict(run.plan, run.conflict, out, again)
         print_list(out, "Waiting for it", [name[:12] for name in run.waiting])
     print_list(out, "Resolutions that nothing asked for", run.unused, whole=True)
+    if run.replaced:
+        tell(out, f"\nThe branch that was there before is kept as {run.replaced}")
 
 
 def movement_screen(movement: Movement, out: Console) -> None:
@@ -84,9 +90,9 @@ def movement_screen(movement: Movement, out: Console) -> None:
     answer = f"pure movement: {told} in commit {movement.commit[:12]}"
     if movement.one_way:
         answer = f"movement with {counted(len(movement.one_way), 'place')} that cannot be undone: {told}"
-    out.print(Text(answer, style="bold red" if movement.one_way else "bold green"), soft_wrap=True)
+    tell(out, answer, "bold red" if movement.one_way else "bold green")
     again = "" if movement.one_way else f", and its inverse gives {movement.old_tree[:12]} again"
-    out.print(f"T of tree {movement.old_tree[:12]} is {movement.new_tree[:12]}{again}", soft_wrap=True)
+    tell(out, f"T of tree {movement.old_tree[:12]} is {movement.new_tree[:12]}{again}")
 
 
 def run_answer(run: Run, *, dry_run: bool) -> str:
@@ -106,16 +112,16 @@ def run_answer(run: Run, *, dry_run: bool) -> str:
 
 
 def _conflict(plan: Plan, stop: Conflicted, out: Console, again: str) -> None:
-    out.print(f"\nConflict in {stop.source[:12]} {stop.subject}", style="bold", soft_wrap=True)
+    tell(out, f"\nConflict in {stop.source[:12]} {stop.subject}", "bold")
     for found in stop.conflicts:
         hint = f": {found.hint}" if found.hint else ""
-        out.print(f"  {found.path}  {found.kind}{hint}", soft_wrap=True)
+        tell(out, f"  {found.path}  {found.kind}{hint}")
     needs = [f"{oid[:12]}  {plan.repository.commit(oid).subject}" for oid in stop.needs]
     print_list(out, "It depends on commits that are not ported", needs, whole=True)
     if stop.scratch:
         # Where nothing was laid out, nothing was stored either: the ids a recipe names would lead nowhere.
-        out.print(f"\nResolve the files in {stop.scratch}, then `{again} --continue`;", soft_wrap=True)
-        out.print(f"or `{again} --skip` to leave the commit out, `--abort` to give up.", soft_wrap=True)
+        tell(out, f"\nResolve the files in {stop.scratch}, then `{again} --continue`;")
+        tell(out, f"or `{again} --skip` to leave the commit out, `--abort` to give up.")
         print_list(out, "The same tree with git alone", stop.recipe, whole=True)
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rich.console import Console
-from rich.text import Text
 
 from porttool.report import counted
 from porttool.report_status import by_state
-from porttool.screen import print_list
+from porttool.screen import print_list, tell
 from porttool.status import Standing, Status
 
 
@@ -17,7 +16,7 @@ def status_screen(status: Status, out: Console) -> None:
     """The counts, then the commits by state: source commits first."""
     states = by_state(status)
     told = ", ".join(f"{len(held)} {state}" for state, held in states.items())
-    out.print(Text(f"{counted(len(status.source), 'source commit')}: {told}", style="bold"), soft_wrap=True)
+    tell(out, f"{counted(len(status.source), 'source commit')}: {told}", "bold")
     for state, held in states.items():
         print_list(out, state.capitalize(), map(_line, held), whole=True)
     ties = [f"{_short(tie.sources)} or {_short(tie.targets)}: {tie.reason}" for tie in status.ties]
@@ -31,7 +30,7 @@ def landed_screen(status: Status, ref: str, out: Console) -> None:
     arrived = len(status.source) - len(missing)
     answer = f"\nlanded on {ref}: {arrived} of {counted(len(status.source), 'commit')}"
     lost = f"; {len(status.lost_authors)} lost their authors" if status.lost_authors else ""
-    out.print(Text(answer + lost, style="bold red" if missing or lost else "bold green"), soft_wrap=True)
+    tell(out, answer + lost, "bold red" if missing or lost else "bold green")
     print_list(out, "Not landed", map(_line, missing), whole=True)
     print_list(out, "Authorship lost", _lost(status), whole=True)
 

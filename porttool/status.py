@@ -103,7 +103,7 @@ def standings(
         elif undone & set(match.targets):
             here.append(_standing(commit, "dropped", match))
         else:
-            same = not match.how.startswith("similar") or commit.oid in declared
+            same = not match.how.startswith(("similar", "named")) or commit.oid in declared
             here.append(_standing(commit, "ported" if same else "changed since", match))
     state_of = {standing.oid: standing.state for standing in here}
     there = []

@@ -122,7 +122,7 @@ def _carried(
         group = translator.group(change.path)
         done |= group
         sides = [
-            {path: entry for path in sorted(group) if tree and (entry := repository.entry(tree, path))}
+            {path: entry for path in sorted(group) if tree and (entry := repository.file(tree, path))}
             for tree in (parent, commit.tree)
         ]
         try:

@@ -10,9 +10,9 @@ from typing import Literal
 
 from porttool.status_delta import EMPTY, MODULUS, Delta, Item, Told
 
-How = Literal["identity", "squash", "split", "similar", "similar squash"]
+How = Literal["identity", "squash", "split", "named", "similar", "similar squash"]
 
-_GAP = 0.03  # a best mate that leads by less is an equal of the next one
+_GAP = 0.06  # a best mate that leads by less is an equal of the next one
 _FEW = 12  # commits among which every subset is tried
 _COMMON = 30  # a line that more commits change finds no candidates
 _HELD = 0.7  # share of a commit that has to be in a squash for it to be part of it
@@ -54,6 +54,7 @@ def pair(sources: Sequence[Told], targets: Sequence[Told]) -> Pairing:
     work.sums("squash", work.sources, work.targets)
     work.sums("split", work.targets, work.sources)
     work.similar_squashes()
+    work.named()
     work.similar()
     place = {commit.oid: at for at, commit in enumerate(sources)}
     matches = sorted(work.matches, key=lambda match: place[match.sources[0]])
@@ -67,6 +68,15 @@ class _Pairer:
         self.matches: list[Match] = []
         self.ties: list[Tie] = []
         self._taken: set[str] = set()
+        self._named = {
+            target.oid: [s for s in sources if _names(target, s) and s.author == target.author]
+            for target in targets
+            if target.sources
+        }
+        self._naming: dict[str, list[str]] = defaultdict(list)
+        for oid, held in self._named.items():
+            for source in held:
+                self._naming[source.oid].append(oid)
 
     def _free(self, commits: Iterable[Told]) -> list[Told]:
         return [commit for commit in commits if commit.oid not in self._taken]
@@ -112,7 +122,7 @@ class _Pairer:
         for whole in self._free(wholes):
             if not whole.delta.items:
                 continue
-            free = [part for part in self._free(parts) if part.delta.items]
+            free = [part for part in self._free(parts) if part.delta.items and self._may_be_in(part, whole, how)]
             inside = [part for part in free if part.delta.paths & whole.delta.paths]
             named = [part for part in free if any(part.oid.startswith(oid) for oid in whole.sources)]
             found = _run(free, whole) or _run(named, whole) or _run(inside, whole) or _subset(inside, whole)
@@ -123,13 +133,47 @@ class _Pairer:
     def similar_squashes(self) -> None:
         """One commit that is nearly several of the other side together."""
         for target in self._free(self.targets):
-            near = self._free(self.sources)
+            near = [source for source in self._free(self.sources) if not self._elsewhere(source, target)]
             parts = [s for s in near if s.delta.weight and s.delta.overlap(target.delta) >= _HELD * s.delta.weight]
-            if len(parts) < 2:
+            if len(parts) < 2 or any(part not in parts for part in self._port(target)):
                 continue
             parts, together = _with_hidden(parts, near, target)
             if together >= 0.6 and together > max(p.delta.likeness(target.delta) for p in near) + 0.1:
                 self._match(parts, [target], "similar squash", together)
+
+    def _may_be_in(self, part: Told, whole: Told, how: How) -> bool:
+        """Not where the source has a port by its own word and this part does what the whole does not."""
+        source, target = (part, whole) if how == "squash" else (whole, part)
+        within = all(whole.delta.items.get(item, 0) * n > 0 for item, n in part.delta.items.items())
+        return within or not self._elsewhere(source, target)
+
+    def _elsewhere(self, source: Told, target: Told) -> bool:
+        """Whether another target commit by the source's author says that it is the port of this source."""
+        naming = self._naming.get(source.oid, [])
+        return bool(naming) and target.oid not in naming
+
+    def _port(self, target: Told) -> list[Told]:
+        """The free sources a target commit is the port of by all it says: trailers, author and subject."""
+        held = self._free(self._named.get(target.oid, ()))
+        return held if any(source.subject == target.subject for source in held) else []
+
+    def named(self) -> None:
+        """Ports by their own word, whatever was made of their lines: trailer, author and subject agree."""
+        said = {target.oid: held for target in self._free(self.targets) if (held := self._port(target))}
+        rivals = Counter(source.oid for held in said.values() for source in held)
+        for target in self._free(self.targets):
+            held = said.get(target.oid, [])
+            if held and all(rivals[source.oid] == 1 for source in held):
+                self._match(held, [target], "named", sum((s.delta for s in held), EMPTY).likeness(target.delta))
+        for source in self._free(self.sources):
+            mates = [target for target in self._free(self.targets) if source in said.get(target.oid, ())]
+            like = {target.oid: 1 + source.delta.likeness(target.delta) for target in mates}
+            best = _clear_best([(value, oid) for oid, value in like.items()], _GAP) if mates else []
+            if best:
+                self._match([source], [t for t in mates if t.oid in best], "named", like[best[0]] - 1)
+            elif mates:
+                self.ties.append(Tie((source.oid,), _oids(mates), "named by each of them"))
+                self._taken.update((source.oid,), _oids(mates))
 
     def similar(self) -> None:
         """Ports that somebody resolved, adapted or amended: the mutual best, and only where it is clearly the best."""
@@ -137,6 +181,8 @@ class _Pairer:
         near = _likenesses(sources, targets)
 
         def score(source: Told, target: Told) -> float:
+            if self._elsewhere(source, target) or (self._named.get(target.oid) and not _names(target, source)):
+                return 0.0
             like = near.get((source.oid, target.oid), 0.0)
             agreed = evidence(source, target)
             return like + sum(_BONUS[told] for told in agreed) if like >= _need(agreed) else 0.0
@@ -153,10 +199,14 @@ class _Pairer:
 _BONUS = {"trailer": 0.3, "subject": 0.2, "author and date": 0.25, "author": 0.05}
 
 
+def _names(target: Told, source: Told) -> bool:
+    return any(source.oid.startswith(oid) for oid in target.sources)
+
+
 def evidence(source: Told, target: Told) -> tuple[str, ...]:
     """What besides the content says that two commits are one."""
     agreed = []
-    if any(source.oid.startswith(oid) for oid in target.sources):
+    if _names(target, source):
         agreed.append("trailer")
     if source.subject == target.subject and source.subject:
         agreed.append("subject")

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     if args.by != "pick":
         raise UsageError("--by upstream has no meaning on the way back", "porttool back", "name commits as a RANGE")
     wanted = choose.checked("range", args.range, "RANGE") if args.range else ""
-    return carry(args, turned(choose.manifest(args), wanted), "")
+    return carry(args, turned(choose.manifest(args), wanted), "", "back")
 
 
 def turned(manifest: Manifest, wanted: str) -> Manifest:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from porttool.errors import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -22,7 +24,12 @@ def print_json(told: Any) -> None:
 
 def say(line: str) -> None:
     """A line for the reader, on stderr."""
-    print(line, file=sys.stderr, flush=True)
+    print(visible(line), file=sys.stderr, flush=True)
+
+
+def answer(line: str) -> None:
+    """A line of the answer, on stdout."""
+    print(visible(line))
 
 
 def colour(stream: TextIO) -> bool:

@@ -44,7 +44,7 @@ def arguments(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     from porttool import resolutions
     from porttool.verbs import choose
-    from porttool.verbs.output import print_json
+    from porttool.verbs.output import answer, print_json
 
     manifest = choose.manifest(args)
     folder = manifest.resolutions
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(_json(found))
         return EXIT_OK
     done = {"add": "recorded", "drop": "dropped"}.get(args.step)
-    print(f"{done} {_line(found)}" if done else _line(found))
+    answer(f"{done} {_line(found)}" if done else _line(found))
     return EXIT_OK
 
 
@@ -69,7 +69,7 @@ def _show(args: argparse.Namespace, manifest: Manifest) -> int:
     """Who, why, what it changes beyond the port, and the content it gives."""
     from porttool import resolutions
     from porttool.screen import indented
-    from porttool.verbs.output import print_json
+    from porttool.verbs.output import answer, print_json
 
     found, content = resolutions.show(manifest.resolutions, args.id)
     beyond, fault = _delta(manifest, found)
@@ -77,12 +77,15 @@ def _show(args: argparse.Namespace, manifest: Manifest) -> int:
         told = None if content is None else content.decode("utf-8", "backslashreplace")
         print_json(_json(found) | {"delta": beyond, "stale": fault or None, "content": told})
         return EXIT_OK
-    print(f"resolution {found.id} of {found.path}{'' if found.result else ' (deleted)'}")
-    print(f"source   {found.source}")
-    print(f"author   {found.author}")
-    print(f"reason   {found.reason}")
-    print(f"\nBeyond the port: {fault}" if fault else "\nBeyond the port")
-    print("\n".join(indented(beyond)) if not fault else "", flush=True)
+    answer(f"resolution {found.id} of {found.path}{'' if found.result else ' (deleted)'}")
+    answer(f"source   {found.source}")
+    answer(f"author   {found.author}")
+    answer(f"reason   {found.reason}")
+    answer("")
+    answer(f"Beyond the port: {fault}" if fault else "Beyond the port")
+    for line in indented(beyond) if not fault else [""]:
+        answer(line)
+    sys.stdout.flush()
     sys.stdout.buffer.write(b"the path goes away\n" if content is None else b"\nContent\n" + content)
     return EXIT_OK
 
@@ -105,14 +108,14 @@ def _delta(manifest: Manifest, found: Resolution) -> tuple[list[str], str]:
 
 def _list(args: argparse.Namespace, found: tuple[Resolution, ...], folder: Path) -> int:
     from porttool.report import counted
-    from porttool.verbs.output import print_json
+    from porttool.verbs.output import answer, print_json
 
     if args.json:
         print_json({"resolutions": [_json(resolution) for resolution in found]})
         return EXIT_OK
-    print(f"{counted(len(found), 'resolution')} in {folder}")
+    answer(f"{counted(len(found), 'resolution')} in {folder}")
     for resolution in found:
-        print(_line(resolution))
+        answer(_line(resolution))
     return EXIT_OK
 
 

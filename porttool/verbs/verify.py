@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from porttool.arguments import Parser
-from porttool.errors import EXIT_ANSWER_NO, EXIT_OK, RepositoryError
+from porttool.errors import EXIT_ANSWER_NO, EXIT_OK
 
 if TYPE_CHECKING:
     from porttool.plan import Plan
@@ -54,7 +54,5 @@ def _landed(plan: Plan, rev: str) -> Status:
     from porttool.status import landed
 
     repository = plan.repository
-    if plan.was is None:
-        raise RepositoryError("there is no port branch", plan.ref, "`porttool apply` makes it")
-    there = repository.resolve(rev)
-    return landed(repository, repository.history([plan.was], [plan.tip]), repository.history([there], [plan.tip]))
+    port, landing = (repository.history([oid], [plan.tip]) for oid in (plan.was or plan.tip, repository.resolve(rev)))
+    return landed(repository, port, landing)

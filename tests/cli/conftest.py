@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from porttool.cli import main
+from tests.support.projects import new_project
 
 
 class Ran(NamedTuple):
@@ -32,3 +33,18 @@ def run(capsys, monkeypatch):
         return Ran(code, *capsys.readouterr())
 
     return run_here
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    made = new_project(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return made
+
+
+@pytest.fixture
+def stopped(project):
+    """A project whose first commit cannot be ported without a decision."""
+    client = project.repo.files("main")["app/remote/client.py"]
+    project.repo.commit({"app/remote/client.py": client.replace(b"return 1", b"return 9")}, message="other\n")
+    return project

@@ -5,24 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
-
-from tests.support.projects import CLIENT, LAYOUT, new_project
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch):
-    made = new_project(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return made
-
-
-@pytest.fixture
-def stopped(project):
-    """A project whose first commit cannot be ported without a decision."""
-    client = project.repo.files("main")["app/remote/client.py"]
-    project.repo.commit({"app/remote/client.py": client.replace(b"return 1", b"return 9")}, message="other\n")
-    return project
+from tests.support.projects import CLIENT, LAYOUT
 
 
 def ids(text: str) -> str:
@@ -43,6 +26,10 @@ def test_plan(run, project):
         " ──────────────────────────────────────",
         " 1  Xiao Du   Fix the run      <8>",
         " 2  Stas Be   Name the worker  <8>",
+        "",
+        "census: nothing unusual",
+        "",
+        "would apply cleanly: 2 commits",
     ]
     assert err.splitlines()[-1] == "porting in memory"
     assert project.repo.refs() == before
@@ -172,6 +159,7 @@ def test_t9_nothing_to_port(run, project):
     assert out.splitlines()[0] == "nothing to port: 2 commits named, none of them to be made"
     assert f"  {first[:12]}  Fix the run  only for the lab" in out
     assert f"  {second[:12]}  Name the worker  superseded" in out
+    assert f"  {first[:12]}  Fix the run  only for the lab" in run("plan").out
 
 
 def test_conflict(run, stopped):
@@ -206,6 +194,28 @@ def test_a_conflict_tells_the_words_that_go_on(run, stopped):
     out = run("apply", "manifests/m.yaml", "--branch", "port/y").out
     assert "`porttool apply manifests/m.yaml --branch=port/y --continue`" in out
     assert "`porttool apply manifests/m.yaml --branch=port/y --skip`" in out
+
+
+def test_a_conflict_on_the_way_back_goes_on_the_way_back(run, project):
+    """What is told after a conflict of `back` is `back` again, with its range."""
+    assert run("apply").code == 0
+    client = project.repo.files("port/x")["app/remote/client.py"]
+    project.repo.commit({"app/remote/client.py": client.replace(b"return 2", b"return 9")}, branch="port/x")
+    old = project.repo.files("recipe")["lib/client.py"]
+    project.repo.commit({"lib/client.py": old.replace(b"return 2", b"return 3")}, branch="recipe")
+    ran = run("back", "port/x~1..port/x")
+    assert ran.code == 1
+    assert "`porttool back 'port/x~1..port/x' --continue`" in ran.out
+
+
+def test_status_reads_a_file_that_became_a_folder(run, project):
+    """A path that is a file on one side of a commit and a folder on the other is paired like any other."""
+    project.repo.commit({"keep": "a\n"}, branch="recipe")
+    last = project.repo.commit({"keep": None, "keep/x": "a\n"}, branch="recipe")
+    project.write(f"- {{pick: [{last}~1]}}\n- {{pick: [{last}]}}\n")
+    assert run("apply").code == 0
+    ran = run("status")
+    assert (ran.code, ran.out.splitlines()[0][:34]) == (0, "4 source commits: 2 ported, 0 chan"), ran
 
 
 def test_continue(run, stopped):

@@ -126,7 +126,7 @@ def test_the_series_is_audited_with_its_reasons(run, project):
     run("restructure")
     code, out, _ = run("audit")
     assert code == 0
-    assert out.splitlines()[0].startswith("declared: 2 commits, 1 of which go beyond the layout")
+    assert out.splitlines()[0].startswith("declared: 2 commits, 1 of which goes beyond the layout")
     assert "  2  they asked" in out
     told = json.loads(run("audit", "--json").out)
     assert [row["label"] for row in told["commits"]] == ["layout-only", "new"]

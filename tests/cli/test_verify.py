@@ -164,3 +164,16 @@ def test_back_of_a_range(run, project):
     assert run("back", project.manifest, "main..port/x", "--dry-run").code == 0
     assert run("back", "--by", "upstream").code == 2
     assert run("back", project.manifest, "main...port/x").code == 2
+
+
+def test_verify_after_nothing_was_to_port(run, project):
+    """Where everything is left out no branch is made: that is the answer, not a fault that apply would mend."""
+    left = ", ".join(f"{pick}: superseded" for pick in project.picks)
+    project.write("- {range: main~1..recipe}\n", extra=f"skip: {{{left}}}\n", branch="port/none")
+    assert run("apply").out.startswith("nothing to port")
+    code, out, err = run("verify")
+    assert (code, out.splitlines()[0]) == (0, "nothing to verify: nothing was to port")
+    assert "porttool apply" not in out + err
+    code, out, _ = run("verify", "--landed", "main")
+    assert code == 0 and "landed on main: 0 of 0 commits" in out
+    assert json.loads(run("verify", "--json").out)["commits"] == []

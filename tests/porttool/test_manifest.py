@@ -129,8 +129,9 @@ def test_slashed_modules(written):
     """A Go module is named by its import path; dotted and slashed pairs may stand side by side."""
     text = "modules: {github.com/o/old: github.com/o/new-1, m.n: o.p}"
     layout = load(written(SHORT.replace("layout: {}", "layout:\n  " + text))).layout
-    assert [(pair.old, pair.new) for pair in layout.extra_imports] == [(("github.com", "o", "old"), ("github.com", "o", "new-1"))]
-    assert [(pair.old, pair.new) for pair in layout.extra_modules] == [(("m", "n"), ("o", "p"))]
+    (slashed,), (dotted,) = layout.extra_imports, layout.extra_modules
+    assert (slashed.old, slashed.new) == (("github.com", "o", "old"), ("github.com", "o", "new-1"))
+    assert (dotted.old, dotted.new) == (("m", "n"), ("o", "p"))
 
 
 def test_commits_as_a_range(written):

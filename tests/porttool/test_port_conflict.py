@@ -176,6 +176,19 @@ def test_t10_the_recipe_replays_to_the_same_tree(rig):
     assert told.stdout.splitlines()[-2:] == [found.tree, "as before"]
 
 
+def test_t10_the_recipe_is_not_filtered(rig):
+    """Attributes that would turn line ends around do not touch what the recipe stores."""
+    (rig.repo.path / ".git/info").mkdir(exist_ok=True)
+    (rig.repo.path / ".git/info/attributes").write_text("* text eol=crlf\n")
+    text = lines().replace("\n", "\r\n")
+    rig.change({"keep/dos": text})
+    rig.drift({"keep/dos": text.replace("line 6", "target")})
+    found = rig.apply(rig.change({"keep/dos": text.replace("line 6", "source")})).conflict
+    script = "\n".join(found.recipe)
+    told = subprocess.run(["sh", "-e", "-c", script], cwd=rig.repo.path, capture_output=True, text=True, check=True)
+    assert told.stdout.splitlines()[-1] == found.tree
+
+
 def test_a_conflict_names_the_commit_it_needs(rig):
     """The unported commit that wrote the lines it builds on is named; unrelated ones and planned ones are not."""
     need = rig.change({"old/a.txt": lines((6, "prerequisite"))}, message="needed\n")

@@ -92,7 +92,7 @@ def screen(audit: Audit, width: int) -> str:
     [
         ({}, "declared: 4 commits, 2 of which go beyond the layout, each with its reason", True),
         ({"verdict": "layout-only", "rows": (row(1),)}, "layout-only: 1 commit changed nothing but the layout", True),
-        ({"rows": ()}, "nothing to port", True),
+        ({"rows": ()}, "nothing to verify: nothing was to port", True),
         (
             {"verdict": "undeclared", "rows": (replace(ADAPTED, label="undeclared"),)},
             "undeclared: 1 place of 1 commit changed beyond the layout",
@@ -252,3 +252,41 @@ def test_audit_json_holds_the_rest():
     assert told["census"][0] == {"kind": "merge", "count": 1, "policy": "refuse", "places": [oid(51)]}
     assert told["not_ported"] == [{"commit": oid(50), "reason": "only for the lab"}]
     assert told["style"][0]["kind"] == "width"
+
+
+EVIL = "a\x1b]0;x\x07\x9b31m\x7f\r\u202eb"
+SHOWN = r"a\x1b]0;x\x07\x9b31m\x7f\r\u202eb"
+
+
+def evil() -> Audit:
+    """An audit in which everything that a commit can choose is hostile."""
+    place = Place(EVIL, 1, "residual", EVIL)
+    found = Resolved(EVIL, "1f2e3d", EVIL, EVIL, (EVIL,))
+    made = row(1, author=f"{EVIL} <a@b>", subject=EVIL, adapted={EVIL: EVIL}, resolved=(found,), residual=(place,))
+    return replace(
+        SMALL, rows=(made,), branch=EVIL, source=EVIL, target=EVIL, not_ported={oid(1): EVIL}, warnings=(EVIL,),
+        census=(Counted(EVIL, 1, EVIL, (EVIL,)),), leftovers=(Leftover(place, "unresolved", EVIL),),
+        protected={EVIL: True}, style=(Style(oid(1), place),),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [80, 300])
+def test_no_control_byte_reaches_a_terminal(width):
+    """ESC, BEL, CSI, DEL, CR and marks of direction are shown escaped, wherever a commit put them."""
+    shown = screen(evil(), width)
+    assert not re.search(r"[^\x20-\x7e\n\u2500-\u257f]", shown)
+    assert shown.count(SHOWN) >= 10
+
+
+def test_no_control_byte_reaches_markdown():
+    """The same in the text of a pull request, diffs included."""
+    text = markdown(evil()).text
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
+    assert text.count(SHOWN) >= 10
+
+
+def test_one_commit_that_goes_beyond_goes():
+    """The answer is grammatical for one."""
+    assert replace(SMALL, rows=(row(1, label="adapted"),), verdict="declared").answer == (
+        "declared: 1 commit, 1 of which goes beyond the layout, each with its reason"
+    )

@@ -216,3 +216,20 @@ def test_a_trailer_is_not_needed_and_not_believed(repo, message):
     parent = repo.git("rev-parse", f"{targets[0]}^")
     told = repo.commit(tree, branch="x", parents=[parent], message=message.format(oid=sources[1]))
     assert [s.state for s in asked(repo, sources, [told]).source] == ["ported", "missing"]
+
+
+def test_a_resolved_port_wins_over_a_commit_of_the_target_alone(repo):
+    """The port that somebody resolved onto the target's own change is told, and not that change."""
+    line = "def name(text): return text"
+    repo.commit({"pkg/client.py": line + "\n"}, branch="source")
+    repo.commit({"pkg/remote/adapter.py": line + "\n"}, branch="target", parents=[])
+    told = {"author_line": f"{AUTHORS[0]} 1700000000 +0000".encode()}
+    source = repo.commit({"pkg/client.py": line + ".strip()\n"}, branch="source", message="Strip it\n", **told)
+    new = {"pkg/remote/adapter.py": line + ".lower()\n"}
+    own = repo.commit(new, branch="target", message="Lower it\n", **told)
+    new = {"pkg/remote/adapter.py": line + ".lower().strip()\n"}
+    port = repo.commit(new, branch="target", message=f"Strip it\n\nPorted-From: {source}\n", **told)
+    found = asked(repo, [source], [own, port])
+    assert [(s.mates, s.how, s.state) for s in found.source] == [((port,), "named", "changed since")]
+    assert [s.state for s in found.target] == ["only there", "changed since"]
+    assert asked(repo, [source], [own, port], declared=[source]).source[0].state == "ported"

@@ -179,3 +179,84 @@ def test_evidence_is_named():
     target = commit("t", "+b", subject="fix", date="7", sources=("abcdef0",))
     assert evidence(source, target) == ("trailer", "subject", "author and date")
     assert evidence(source, commit("t", "+b", author=BOB)) == ()
+
+
+def port_of(*names: str, text: str = "-lower +strip", **told) -> Told:
+    """A resolved port: no line of it is the source's, only its message says what it is."""
+    return commit("port", text, subject="Strip it", sources=names, **told)
+
+
+STRIP = {"subject": "Strip it", "date": "7"}
+
+
+def test_the_word_of_a_port_wins_over_likeness():
+    """A commit of the target alone, by the same author in the same second, is not taken for the resolved port."""
+    source = commit("source0", "-text +strip", **STRIP)
+    own = commit("own", "-text +lower", subject="Lower it", date="7")
+    assert matches([source], [own]) == [(("source0",), ("own",), "similar")]
+    for targets in ([own, port_of("source0")], [port_of("source0"), own]):
+        assert matches([source], targets) == [(("source0",), ("port",), "named")]
+
+
+def test_likeness_pairs_nothing_against_a_trailer():
+    """Where trailer and author agree and the subject does not, the likeness of another commit is not enough."""
+    source = commit("source0", "-text +strip", date="7", subject="other")
+    own = commit("own", "-text +lower", date="7")
+    assert matches([source], [own, port_of("source0", text="+both")]) == []
+    assert matches([source], [own, port_of("source0", text="+both", author=BOB)]) == [
+        (("source0",), ("own",), "similar")
+    ]
+
+
+def test_a_split_of_which_one_part_has_the_trailer():
+    """Each part does some of what the source does: it is a split, whatever one of them says."""
+    source = commit("source0", "+a +b", **STRIP)
+    assert matches([source], [port_of("source0", text="+a"), commit("rest", "+b", author=BOB)]) == [
+        (("source0",), ("port", "rest"), "split")
+    ]
+
+
+def test_a_port_by_its_word_is_no_other_commits_mate():
+    """What names one source of the range is not paired with another one that looks more like it."""
+    sources = [commit("source0", "+a +b +c +d", **STRIP), commit("source1", "+k +l +m +n")]
+    assert matches(sources, [port_of("source0", text="+k +l +m +o")]) == [(("source0",), ("port",), "named")]
+    sources[0] = commit("source0", "+a +b +c +d", subject="reworded on the way")
+    assert matches(sources, [port_of("source0", text="+k +l +m +o")]) == []
+
+
+def test_a_resolved_squash_by_its_word():
+    """A squash whose lines are all others holds every source that it names."""
+    sources = [commit("source0", "+a", **STRIP), commit("source1", "+b", subject="more")]
+    assert matches(sources, [port_of("source0", "source1", text="+x")]) == [
+        (("source0", "source1"), ("port",), "named")
+    ]
+
+
+def test_a_squash_that_looks_like_it_does_not_take_a_named_source():
+    """Two sources lie in a commit of the target alone; the one that has a port of its own goes there."""
+    sources = [commit("source0", "+a +b +c +d", **STRIP), commit("source1", "+e +f +g +h")]
+    both = commit("both", "+a +b +c +d +e +f +g +x", author=BOB)
+    assert matches(sources, [both])[0][2] == "similar squash"
+    found = matches(sources, [both, port_of("source0", text="+z")])
+    assert (("source0",), ("port",), "named") in found and all(how != "similar squash" for _, _, how in found)
+
+
+def test_two_ports_by_their_word():
+    """Of two commits that claim one source the one that is clearly nearer has it; else nobody does."""
+    source = commit("source0", "+a +b", **STRIP)
+    near = commit("near", "+a +x", subject="Strip it", sources=("source0",))
+    assert matches([source], [port_of("source0", text="+z"), near]) == [(("source0",), ("near",), "named")]
+    other = commit("other", "+z", subject="Strip it", sources=("source0",))
+    found = pair([source], [port_of("source0", text="+y"), other])
+    assert (found.matches, found.ties[0].reason) == ((), "named by each of them")
+
+
+def test_about_equally_similar_is_a_tie():
+    """A few letters more in common do not tell two candidates apart."""
+    source = commit("s", "+a +b +c +d")
+    near = commit("t", "+a +b +c +some_other_thing", author=BOB)
+    far = commit("u", "+a +b +c +some_other_thing_yet", author=BOB)
+    likes = sorted(source.delta.likeness(found.delta) for found in (near, far))
+    assert 0.005 < likes[1] - likes[0] < 0.06
+    found = pair([source], [near, far])
+    assert (found.matches, len(found.ties)) == ((), 1)
