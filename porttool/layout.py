@@ -111,6 +111,7 @@ class Layout:
                     hint = "give each fragment one home"
                     raise LayoutError(f"fragment {home} is declared twice", fragment.where, hint)
                 homes[home] = fragment
+            _check_whole_files([getattr(fragment, end) for fragment in self.fragments], self.fragments)
 
     @cached_property
     def modules(self) -> Renaming:
@@ -284,6 +285,15 @@ class FileNames:
         parts = tuple(path.split("/"))
         new = self.layout.paths.map(parts)
         return "/".join(new) if new != parts else None
+
+
+def _check_whole_files(ends: list[FragmentEnd], fragments: tuple[Fragment, ...]) -> None:
+    """A file that moves as a whole has no parts with homes of their own."""
+    whole = {end.path for end in ends if end.whole_file}
+    for end, fragment in zip(ends, fragments, strict=True):
+        if end.path in whole and not end.whole_file:
+            hint = "let the whole file move, or its parts"
+            raise LayoutError(f"fragment {end} is a part of {end.path}#, another fragment", fragment.where, hint)
 
 
 def module_of(path: str, roots: Iterable[str]) -> tuple[Name, bool] | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 from porttool.names import Name
-from porttool.rewrite.python_scope import PARAMETER, Binding, Scopes, scopes_from
+from porttool.rewrite.python_scope import PARAMETER, Binding, Scopes
 from porttool.rewrite.python_tree import Tree, ancestors, is_field
 
 _EMPTY = frozenset((b"None", b"{}", b"dict()", b"OmegaConf.create()", b"OmegaConf.create({})"))
@@ -87,7 +87,7 @@ class Aliases:
         if scope is None:
             return []
         bindings = self.scopes.bindings(name, scope)
-        if next(iter(scopes_from(node))).id != scope:
+        if next(self.scopes.around(node)).id != scope:
             return bindings
         found: list[Binding] = []
         for binding in reversed(bindings):

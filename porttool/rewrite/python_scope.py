@@ -28,6 +28,9 @@ class Binding(NamedTuple):
     node: Node
 
 
+_Chain = tuple[Node, "_Chain | None"]
+
+
 class Scopes:
     """Resolves names of one tree. A scope is looked through for a name when first asked: most of a file never is."""
 
@@ -36,6 +39,7 @@ class Scopes:
         self._scopes: dict[int, Node] = {}
         self._bound: dict[tuple[bytes, int], list[Binding]] = {}
         self._homes: dict[int, tuple[str, int]] = {}
+        self._chains: dict[tuple[int, bool], _Chain] = {}
 
     def binds(self, name: bytes) -> bool:
         """Whether anything in the file binds `name`."""
@@ -44,8 +48,8 @@ class Scopes:
     def resolve(self, name: bytes, node: Node) -> int | None:
         """The id of the scope whose variable `name` means at `node`; None where the file binds no such name."""
         kind = role(node) if node.type == "identifier" else USE
-        own = _home(node, kind) if kind not in (USE, PART) else None
-        for scope in _visible(own or node, own is not None):
+        own = self._home(node, kind) if kind not in (USE, PART) else None
+        for scope in self._visible(own or node, own is not None):
             kinds = {binding.kind for binding in self._bound_in(name, scope)}
             if GLOBAL in kinds:
                 return self.tree.root.id if self._bound_in(name, self.tree.root) else None
@@ -69,7 +73,7 @@ class Scopes:
         found = self._homes.get(node.start_byte)
         if found is None:
             kind = role(node)
-            home = _home(node, kind).id if kind not in (USE, PART) else 0
+            home = self._home(node, kind).id if kind not in (USE, PART) else 0
             found = self._homes[node.start_byte] = kind, home
         return found
 
@@ -90,7 +94,7 @@ class Scopes:
         if any(self._means_inner(to, node, scope) for node in nodes):
             return False
         used = (node for node in self.tree.named(to) if role(node) != PART)
-        return all(scope not in _around(node) or self._means_inner(to, node, scope) for node in used)
+        return all(scope not in self._ids_around(node) or self._means_inner(to, node, scope) for node in used)
 
     def captures(self, name: bytes, scope: int, nodes: list[Node]) -> bool:
         """Whether `name`, written at `nodes` for an import of `scope`, would mean something that is no import."""
@@ -99,57 +103,70 @@ class Scopes:
 
     def _means_inner(self, name: bytes, node: Node, scope: int) -> bool:
         """Whether `name` at `node` is a variable of a scope inside `scope`."""
-        found, around = self.resolve(name, node), _around(node)
+        found, around = self.resolve(name, node), self._ids_around(node)
         return found is not None and found not in around[around.index(scope) :]
 
+    def around(self, node: Node) -> Iterator[Node]:
+        """The scope that a node's expression is evaluated in, then those around it; the last is the file."""
+        chain: _Chain | None = self._chain(node)
+        while chain is not None:
+            scope, chain = chain
+            yield scope
 
-def _around(node: Node) -> list[int]:
-    return [scope.id for scope in scopes_from(node)]
+    def _ids_around(self, node: Node) -> list[int]:
+        return [scope.id for scope in self.around(node)]
+
+    def _chain(self, node: Node) -> _Chain:
+        """What is around each node is kept: long expressions nest deep, and a parent is found from the root down."""
+        passed: list[tuple[tuple[int, bool], Node | None]] = []
+        child, held = node, False
+        while (chain := self._chains.get((child.id, held))) is None:
+            parent = child.parent
+            if parent is None:
+                chain = self._chains[child.id, held] = (child, None)
+                break
+            passed.append(((child.id, held), parent if _encloses(parent, child, held) else None))
+            held = parent.type == "for_in_clause" and is_field(child, parent, "right")
+            child = parent
+        for key, scope in reversed(passed):
+            chain = (scope, chain) if scope is not None else chain
+            self._chains[key] = chain
+        return chain
+
+    def _visible(self, node: Node, is_scope: bool) -> Iterator[Node]:
+        """The scopes a name at `node` is looked up in; a class body is seen only from directly inside it."""
+        if is_scope:
+            yield node
+        for at, scope in enumerate(self.around(node)):
+            if scope.type != "class_definition" or (at == 0 and not is_scope):
+                yield scope
+
+    def _home(self, node: Node, kind: str) -> Node:
+        """The scope in which a binding node binds; in a broken file, parameters may stand alone."""
+        if kind == PARAMETER:
+            functions = (parent for parent in ancestors(node) if parent.type in ("function_definition", "lambda"))
+            if (function := next(functions, None)) is not None:
+                return function
+        at = node.parent if kind == DEFINITION and node.parent is not None else node
+        walrus = node.parent is not None and node.parent.type == "named_expression"
+        return next(scope for scope in self.around(at) if not (walrus and scope.type in _COMPREHENSIONS))
 
 
-def scopes_from(node: Node) -> Iterator[Node]:
-    """The scope that a node's expression is evaluated in, then those around it; the last is the file."""
-    child, held = node, False
-    for parent in ancestors(node):
-        kind = parent.type
-        if kind in ("function_definition", "class_definition"):
-            if child.type == "block":
-                yield parent
-        elif kind == "lambda":
-            if child.type != "lambda_parameters":
-                yield parent
-        elif kind == "for_in_clause":
-            held = is_field(child, parent, "right")
-        elif kind in _COMPREHENSIONS and not (held and _first_clause(parent, child)):
-            yield parent
-        child = parent
-    yield child
+def _encloses(parent: Node, child: Node, held: bool) -> bool:
+    """Whether `parent` is a scope of its own for its `child`; `held`: the child is a clause that is come to from its
+    iterable."""
+    match parent.type:
+        case "function_definition" | "class_definition":
+            return child.type == "block"
+        case "lambda":
+            return child.type != "lambda_parameters"
+    return parent.type in _COMPREHENSIONS and not (held and _first_clause(parent, child))
 
 
 def _first_clause(comprehension: Node, clause: Node) -> bool:
     """The iterable of the first `for` of a comprehension belongs to the scope around it."""
     first = next((child for child in comprehension.children if child.type == "for_in_clause"), None)
     return same(first, clause)
-
-
-def _visible(node: Node, is_scope: bool) -> Iterator[Node]:
-    """The scopes a name at `node` is looked up in; a class body is seen only from directly inside it."""
-    if is_scope:
-        yield node
-    for at, scope in enumerate(scopes_from(node)):
-        if scope.type != "class_definition" or (at == 0 and not is_scope):
-            yield scope
-
-
-def _home(node: Node, kind: str) -> Node:
-    """The scope in which a binding node binds; in a broken file, parameters may stand alone."""
-    if kind == PARAMETER:
-        functions = (parent for parent in ancestors(node) if parent.type in ("function_definition", "lambda"))
-        if (function := next(functions, None)) is not None:
-            return function
-    at = node.parent if kind == DEFINITION and node.parent is not None else node
-    walrus = node.parent is not None and node.parent.type == "named_expression"
-    return next(scope for scope in scopes_from(at) if not (walrus and scope.type in _COMPREHENSIONS))
 
 
 def role(node: Node) -> str:

@@ -1,0 +1,122 @@
+"""What the long fuzz found, each as small as it got."""
+
+from __future__ import annotations
+
+import pytest
+
+from porttool.errors import LayoutError, ManifestError
+from porttool.layout import Fragment, Layout, Symbol, fragment_end, paths_renaming
+from porttool.manifest import load_layout
+from porttool.names import Pair, Renaming
+from porttool.repo_objects import parse_commit, serialize_commit
+from porttool.rewrite import rewrite
+from tests.laws.trees import carry
+
+
+def module(old: str, new: str, **told) -> Layout:
+    """A layout of one pair of modules."""
+    return Layout(extra_modules=(Pair(tuple(old.split(".")), tuple(new.split("."))),), **told)
+
+
+def key(old: str, new: str) -> Renaming:
+    return Renaming("key", (Pair(tuple(old.split(".")), tuple(new.split("."))),))
+
+
+def rewritten(layout: Layout, path: str, blob: bytes) -> bytes:
+    """T of one file, which comes back."""
+    done = rewrite(blob, layout.for_file(path))
+    assert rewrite(done.blob, layout.inverse().for_file(path)).blob == blob
+    return done.blob
+
+
+def test_parameters_without_a_function_bind_in_the_file():
+    """In a broken file the parser finds parameters that belong to nothing."""
+    layout = module("pkg.alpha", "pkg.nova")
+    blob = b"import pkg.alpha\n) lambda pkg, *: (pkg, def (pkg, x=1:\n"
+    assert rewrite(blob, layout.for_file("x.py")).blob.startswith(b"import pkg.nova\n")
+
+
+@pytest.mark.parametrize("step", [b" ", b"\t", b"\t ", b"\f "])
+def test_python_that_nests_deeper_than_python_can_is_read_as_text(step):
+    """The parser can overrun a buffer on it, and end the process."""
+    ladder = b"".join(step * n + b'"a:\n' for n in range(500))
+    layout = module("pkg.alpha", "pkg.nova", fragments=(FUNCTION,))
+    done = rewrite(b"-\n" + ladder + b"# pkg.alpha\n", layout.for_file("x.py"))
+    assert done.blob == b"-\n" + ladder + b"# pkg.nova\n"
+    assert [note.kind for note in done.notes] == ["unparsable"]
+    assert carry(layout, {"a.py": b"-\n" + ladder}).files == {"a.py": b"-\n" + ladder}
+
+
+FUNCTION = Fragment(fragment_end("a.py::f"), fragment_end("b.py::f"))
+
+
+def test_a_line_that_is_far_to_the_right_is_no_deep_nest():
+    """Such as what a call is aligned to."""
+    blob = b"import pkg.alpha\nx = f(\n" + b" " * 200 + b"pkg.alpha.y)\n"
+    done = rewritten(module("pkg.alpha", "pkg.nova"), "x.py", blob)
+    assert done == blob.replace(b"alpha", b"nova")
+
+
+def test_a_fragment_is_not_looked_for_in_yaml_that_nests_too_deep():
+    """The same for the other parser; the file is left as it is."""
+    blob = b"- " * 400 + b"x\n"
+    layout = Layout(fragments=(Fragment(fragment_end("c.yaml#a"), fragment_end("d.yaml#")),))
+    assert carry(layout, {"c.yaml": blob}).files == {"c.yaml": blob}
+
+
+def test_a_manifest_that_nests_too_deep_is_refused():
+    """Not with a RecursionError."""
+    with pytest.raises(ManifestError, match="nests too deep"):
+        load_layout(b"paths: " + b"[" * 500)
+
+
+def test_a_name_behind_an_escape_is_not_overlooked():
+    """`\\n` before a name is no letter of it, even where the file holds no other mention."""
+    done = rewritten(Layout(symbols=(Symbol("Old", "New"),)), "x.py", b'print("one\\nOld")\n')
+    assert done == b'print("one\\nNew")\n'
+
+
+def test_blanks_between_the_dots_of_an_import_stay():
+    """T only renames: an import that says the same is not spelled anew."""
+    layout = module("pkg.alpha", "pkg.nova")
+    assert rewrite(b"from . . import alpha\n", layout.for_file("lib/x/y.py")).blob == b"from . . import alpha\n"
+    layout = module("core.beta", "prime.beta")
+    blob = b"from.\t.import alpha, beta"
+    assert rewrite(blob, layout.for_file("pkg/core/x.py")).blob == blob
+
+
+def test_a_module_that_is_called_like_a_config_is_a_module():
+    """`conf.alpha` behind `import conf.alpha` is what was imported, though `alpha` is a key of a config."""
+    layout = module("conf.alpha", "conf.nova", keys=key("alpha", "zeta"))
+    blob = b"import conf.alpha\nuse(conf.alpha.x, cfg.alpha)\n"
+    assert rewritten(layout, "x.py", blob) == b"import conf.nova\nuse(conf.nova.x, cfg.zeta)\n"
+
+
+def test_an_import_that_does_not_parse_is_not_spelled_anew():
+    """What the parser takes for its module may hold other names."""
+    layout = Layout(symbols=(Symbol("Alpha", "Nova"),))
+    done = rewrite(b"from.o Alpha\ng import A", layout.for_file("pkg/core/__init__.py"))
+    assert done.blob == b"from.o Nova\ng import A"
+
+
+def test_a_commit_that_ends_behind_its_headers_has_no_message():
+    """And no header without a name, which would be written as a piece of the one before."""
+    raw = b"tree " + b"a" * 40 + b"\nauthor A <a> 1 +0000\ncommitter C <c> 1 +0000\n"
+    commit = parse_commit("", raw)
+    assert (commit.message, commit.extra) == (b"", ())
+    assert serialize_commit(commit) == raw + b"\n"
+
+
+@pytest.mark.parametrize("turn", [False, True])
+def test_a_whole_file_and_a_part_of_it_are_no_two_fragments(turn):
+    """On either side; where such a file hangs in the config could not be told."""
+    ends = [(fragment_end("c.yaml#a"), fragment_end("d.yaml#")), (fragment_end("c.yaml#"), fragment_end("e.yaml#x"))]
+    with pytest.raises(LayoutError, match=r"c\.yaml#a is a part of c\.yaml#"):
+        Layout(fragments=tuple(Fragment(*(end[::-1] if turn else end)) for end in ends))
+
+
+def test_a_foretold_loss_that_does_not_happen_is_no_culprit():
+    """A fragment without the sibling it should stand behind is put last, and comes back from there."""
+    ends = fragment_end("a.yaml#", "Other"), fragment_end("c.yaml#x", "Other")
+    ran = carry(Layout(paths=paths_renaming({}), fragments=(Fragment(*ends),)), {"a.yaml": b"k: 1\n"})
+    assert (ran.one_way, ran.back_files) == ([], {"a.yaml": b"k: 1\n"})
