@@ -3,14 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 MANIFEST ?= manifests/rl_correctness.yaml
 WORKERS ?= 2
-# For `make fuzz`: examples per law, installed packages to translate, and layouts tried on each.
-EXAMPLES ?= 20000
-PACKAGES ?= hypothesis rich omegaconf
-LAYOUTS ?= 100
+# How long `make fuzz` looks, and where it starts.
+MINUTES ?= 60
+SEED ?= 1
+
+# The trainer stack is pinned for one Python. On another, the tests that need it are skipped and say so.
+STACK := $(shell $(PYTHON) -c 'import sys; print(*[",parity"] * (sys.version_info[:2] == (3, 11)))')
+STACK_PINS := $(if $(STACK),-c constraints-parity.txt)
 
 .PHONY: test demo bench fuzz ports setup clean
 
-test: .venv/dev.stamp
+test: .venv/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	@$(BIN)/porttool vendor sync verl || echo 'build/verl could not be made: the tests on it are skipped'
@@ -19,12 +22,12 @@ test: .venv/dev.stamp
 demo: .venv/engine.stamp
 	@BIN=$(BIN) MANIFEST=$(MANIFEST) bash .ci/demo
 
-bench: .venv/dev.stamp
+bench: .venv/test.stamp
 	$(BIN)/python -m porttool.bench
+	$(BIN)/python -m parity.bench
 
 fuzz: .venv/dev.stamp
-	LAWS_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -q -n $(WORKERS) tests/laws
-	$(BIN)/python tests/laws/soak.py --packages $(PACKAGES) --layouts $(LAYOUTS)
+	$(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED) --workers $(WORKERS)
 
 ports: .venv/dev.stamp
 	$(BIN)/python -m tests.ports $(FOLDER)
@@ -45,3 +48,8 @@ clean:
 .venv/dev.stamp: pyproject.toml constraints.txt | .venv/bin/python
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]' -c constraints.txt
 	@touch $@ .venv/engine.stamp
+
+.venv/test.stamp: pyproject.toml constraints.txt constraints-parity.txt | .venv/bin/python
+	@echo 'installing the development tools and the trainer stack: 3 to 5 minutes the first time'
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev$(STACK)]' -c constraints.txt $(STACK_PINS)
+	@touch $@ .venv/dev.stamp .venv/engine.stamp
