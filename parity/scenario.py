@@ -25,13 +25,15 @@ PARTS = ("trainer", "worker", "rollout", "adapter")
 class Rows:
     """The batch of a scenario: lengths are taken in turn; each prompt stands `rollout.n` times.
 
-    `interleaved` puts the rows of one prompt apart; `repeat` uses the first prompt twice.
+    `interleaved` puts the rows of one prompt apart; `repeat` uses the first prompt twice; `spelled` makes the first
+    one the name of the end token, a token for each character: sent as text it is read as that one token.
     """
 
     prompt_lengths: tuple[int, ...] = (6, 3, 4, 2)
     response_lengths: tuple[int, ...] = (5, 2, 3, 1)
     order: Order = "adjacent"
     repeat: bool = False
+    spelled: bool = False
 
     def __post_init__(self) -> None:
         lengths = (*self.prompt_lengths, *self.response_lengths)

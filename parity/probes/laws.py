@@ -33,7 +33,7 @@ def observed(capture: Capture) -> dict[Key, Leaf]:
 
 
 def contract(capture: Capture) -> Iterator[Broken]:
-    """Calls fit the vendor's signatures and are awaited, no part of the step raises, and the server stops once."""
+    """Calls fit the vendor's signatures and are awaited, nothing raises, prompts arrive, and the server stops once."""
     for key, told in capture.probes.get("contract", {}).items():
         kind = key.partition(".")[0].partition("[")[0]
         if kind == "bind" and told.value is not True:
@@ -49,6 +49,9 @@ def contract(capture: Capture) -> Iterator[Broken]:
         elif key == "fresh_process.adapter_known" and told.value is not True:
             cause = "a process that imports the worker alone, as a Ray child does, does not know the adapter"
             yield Broken("registry", f"contract.{key}", cause)
+        elif key == "prompt_tokens_kept" and told.value is not True:
+            cause = "the prompt is sent as text; tokenised again it is not the tokens it was made of"
+            yield Broken("prompt", f"contract.{key}", cause)
 
 
 def disjoint(capture: Capture) -> Iterator[Broken]:

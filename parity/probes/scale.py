@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from parity.compare import Finding
 from parity.record import Capture
 
@@ -15,12 +17,14 @@ def scaled(finding: Finding, capture: Capture) -> str:
     if finding.left is None or finding.right is None or (finding.left.type, finding.right.type) != ("float", "float"):
         return ""
     left, right = finding.left.number(), finding.right.number()
-    if not left or not right:
+    if not left or not right or not (math.isfinite(left) and math.isfinite(right)):
         return ""
     factor, larger = (left / right, "left") if abs(left) > abs(right) else (right / left, "right")
     whole = round(factor)
     if whole < 2 or abs(factor - whole) > CLOSE * whole:
         return ""
+    told = f"the {larger} side is {whole} times the other"
     steps = capture.probes.get("config", {}).get(STEPS)
-    why = ", as many as gradient_accumulation_steps: one side divides by it once more" if steps and steps.value == whole else ""
-    return f"the {larger} side is {whole} times the other{why}"
+    if steps is not None and steps.value == whole:
+        told += ", as many as gradient_accumulation_steps: one side divides by it once more"
+    return told

@@ -12,7 +12,7 @@ import torch
 
 from parity.record import Key, Leaf, leaf
 from parity.scenario import Job, Rows
-from parity.standin.model import EOS, VOCABULARY
+from parity.standin.model import EOS, SPECIAL, VOCABULARY
 from parity.standin.recorder import Session
 from parity.standin.values import leaves
 
@@ -179,6 +179,8 @@ def prompts(rows: Rows, count: int) -> list[list[int]]:
         ids = torch.randint(3, len(VOCABULARY), (length,), generator=generator).tolist()
         # The first token tells groups apart, also where a prompt is one token long; group 0 begins with a space.
         found.append([3 + place % (len(VOCABULARY) - 3), *ids[1:]])
+    if rows.spelled:
+        found[0] = [VOCABULARY.index(letter) for letter in SPECIAL[EOS]]
     if rows.repeat:
         found[-1] = list(found[0])
     return found
