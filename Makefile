@@ -42,14 +42,14 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/engine.stamp: pyproject.toml constraints.txt | .venv/bin/python
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e . -c constraints.txt
+	$(BIN)/python -m pip install -qq --disable-pip-version-check -e . -c constraints.txt
 	@touch $@
 
 .venv/dev.stamp: pyproject.toml constraints.txt | .venv/bin/python
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]' -c constraints.txt
+	$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]' -c constraints.txt
 	@touch $@ .venv/engine.stamp
 
 .venv/test.stamp: pyproject.toml constraints.txt constraints-parity.txt | .venv/bin/python
 	@echo 'installing the development tools and the trainer stack: 3 to 5 minutes the first time'
-	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev$(STACK)]' -c constraints.txt $(STACK_PINS)
+	$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev$(STACK)]' -c constraints.txt $(STACK_PINS)
 	@touch $@ .venv/dev.stamp .venv/engine.stamp
