@@ -178,6 +178,8 @@ class Nesting:
         before: list[Item] = []
         for head, group in _groups(items, depth):
             clash = seen.setdefault(head, group)
+            if clash is not group and clash[0].old == group[0].old:
+                clash += group  # a key that stands there twice: what one of them clashes with, all do
             differ = clash is not group and clash[0].old != group[0].old
             if differ and not (clash is before and self._open(clash, group, depth)):
                 yield from (item for item in (*group, *clash) if item.changed and not item.stuck)

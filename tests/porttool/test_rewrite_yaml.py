@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import pytest
 import yaml as pyyaml
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ from porttool.edits import splice
 from porttool.errors import LayoutError
 from porttool.layout import Layout, paths_renaming
 from porttool.names import Name, renaming
-from porttool.rewrite import yaml
+from porttool.rewrite import yaml, yaml_nesting
 
 
 def keys(**pairs: str) -> Layout:
@@ -139,6 +141,23 @@ def test_neighbour_that_is_the_new_parent_takes_the_key_in() -> None:
 def test_key_that_no_local_edit_can_move_is_noted(source: str) -> None:
     """Where a second parent would be needed, the key keeps its name and a note says so."""
     assert translated(source, ARCTIC) == (source.replace("arctic_rl", "remote_backend"), ["key-moved"])
+
+
+def test_doubled_keys_are_placed_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that stands in a mapping many times, as a torn file has it, costs no round of its own each time."""
+    rounds = []
+    misplaced = yaml_nesting.Nesting._misplaced
+
+    def counted(self: yaml_nesting.Nesting, items: Sequence[yaml_nesting.Item], depth: int) -> Iterator[object]:
+        rounds.extend([items] * (depth == 0))
+        return misplaced(self, items, depth)
+
+    monkeypatch.setattr(yaml_nesting.Nesting, "_misplaced", counted)
+    source = "arctic_rl:\n" + "  use_zorro: 1\n  lr: 2\n" * 50 + "  zorro_train:\n    max: 3\n"
+    moved, notes = translated(source, ARCTIC)
+    assert moved == source.replace("arctic_rl", "remote_backend")
+    assert notes == ["key-moved"] * 50
+    assert len(rounds) < 10
 
 
 def test_t64_anchors_aliases_and_merge_keys() -> None:
