@@ -1,0 +1,1 @@
+"""Short training runs of both sides, compared step by step."""
