@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import signal
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 
+from parity.driver import shown
 from parity.record import Capture, from_json, to_json
 from parity.scenario import Job
+from parity.trees import write_tree
 from parity.worker import Order
 from porttool.errors import EnvironmentFault
 from porttool.repo import Repository
@@ -42,7 +43,7 @@ TAIL_LINES = 12
 # Seconds: imports on a busy machine, and a job with an engine. A worker that waits for ever must not hold a gate.
 LIMIT, EACH = 600, 120
 # What runs in a worker, beside the stand-in.
-_OBSERVING = ("record.py", "scenario.py", "worker.py")
+_OBSERVING = ("driver.py", "record.py", "scenario.py", "worker.py")
 
 
 @dataclass(frozen=True)
@@ -80,10 +81,28 @@ def stack(python: str = sys.executable) -> Stack:
     return Stack(python, found)
 
 
+def driver_stack(packages: Sequence[str]) -> Stack:
+    """This Python with what another trainer's driver runs on. Raises EnvironmentFault naming what it lacks."""
+    found = _versions(tuple(packages))
+    missing = [name for name in packages if name not in found]
+    if missing:
+        told = f"parity.packages names what is not installed: {', '.join(missing)}"
+        # A word that is only mistyped is not to be installed from wherever it leads.
+        here = [name for held in distributions() if (name := held.metadata["Name"])]
+        near = [found for name in missing for found in get_close_matches(name, here, 1, 0.7)]
+        hint = f"did you mean {near[0]!r}?" if near else f"pip install {' '.join(missing)}"
+        raise EnvironmentFault(told, sys.executable, hint)
+    return Stack(sys.executable, found)
+
+
 @lru_cache
 def _own_versions() -> dict[str, str]:
+    return _versions(PACKAGES)
+
+
+def _versions(packages: tuple[str, ...]) -> dict[str, str]:
     found = {"python": ".".join(map(str, sys.version_info[:2]))}
-    for name in PACKAGES:
+    for name in packages:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
@@ -101,7 +120,7 @@ def _versions_of(python: str) -> dict[str, str]:
 
 _ASK_VERSIONS = """
 import json, sys
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distributions, version
 found = {"python": ".".join(map(str, sys.version_info[:2]))}
 for name in sys.argv[1:]:
     try:
@@ -117,16 +136,12 @@ def checkout(repo: str, ref: str, side: str, cache: Path) -> Checkout:
     repository = Repository.open(repo)
     commit = repository.resolve(ref)
     tree = repository.commit(commit).tree
-    folder = cache / "trees" / tree
+    folder = cache / "checkouts" / tree
     if not folder.is_dir():
-        packed = subprocess.run(["git", "-C", repo, "archive", "--format=tar", tree], capture_output=True, check=False)
-        if packed.returncode:
-            raise EnvironmentFault(f"git archive failed: {packed.stderr.decode(errors='replace').strip()}", repo)
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as partial:
             into = Path(partial) / "tree"
-            with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
-                archive.extractall(into, filter="data")
+            write_tree(repository, tree, into)
             _move_in(into, folder)
     return Checkout(side, ref, commit, tree, folder)
 
@@ -149,17 +164,19 @@ def _move_in(made: Path, place: Path) -> None:
 
 
 @lru_cache
-def harness_digest() -> str:
-    """Of the code that observes: a capture made by other code is not looked up."""
+def harness_digest(standin: bool = True) -> str:
+    """Of the code that observes: a capture made by other code is not looked up. A driver needs no stand-in."""
     digest = hashlib.sha256()
-    for file in sorted([*(HERE / "standin").rglob("*.py"), *(HERE / name for name in _OBSERVING)]):
+    files = [*(HERE / "standin").rglob("*.py")] if standin else []
+    for file in sorted([*files, *(HERE / name for name in _OBSERVING)]):
         digest.update(f"{file.relative_to(HERE)}\0".encode() + file.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
 def cache_key(side: Checkout, job: Job, stack: Stack) -> str:
     """What a capture depends on: tree, job (scenario and probes), packages, and the observing code."""
-    told = [side.tree, job.digest(), sorted(stack.packages.items()), harness_digest()]
+    observing = harness_digest(standin=False) if job.driver else harness_digest()
+    told = [side.tree, job.digest(), sorted(stack.packages.items()), observing]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
@@ -233,8 +250,10 @@ class _Running:
             "commit": side.commit,
             "tree": side.tree,
             "layout": layout,
-            "harness": harness_digest()[:16],
         }
+        driver = jobs[places[0]].driver
+        provenance["harness"] = harness_digest(standin=not driver)[:16]
+        provenance |= {"driver": shown(driver)} if driver else {}
         told = tuple(jobs[place].to_json() for place in places)
         order = Order(str(side.folder), str(there / "scratch"), told, provenance)
         (there / "order.json").write_text(order.to_json(), encoding="utf-8")

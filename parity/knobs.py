@@ -138,8 +138,8 @@ def spread(sides: Sequence[tuple[Checkout, Sequence[Job]]], stack: Stack, captur
     return told
 
 
-def moved(base: Capture, after: Capture, knob: Knob, scan: Scan) -> Moved:
-    """What a knob moved on one side."""
+def moved(base: Capture, after: Capture, knob: Knob, scan: Scan | None) -> Moved:
+    """What a knob moved on one side; without a scan, whatever moves counts."""
     if after.crashed:
         return Moved("crashed", cause=_last(after))
     lacking = f"override.{knob.key}"
@@ -148,7 +148,7 @@ def moved(base: Capture, after: Capture, knob: Knob, scan: Scan) -> Moved:
     findings = compare(_observed(base), _observed(replace(after, scenario=base.scenario))).findings
     if not findings:
         return Moved("dead", cause="it moves nothing")
-    readers = (Consumers(after, scan), Consumers(base, scan))
+    readers = None if scan is None else (Consumers(after, scan), Consumers(base, scan))
     inert = {finding: _inert(finding, readers) for finding in findings}
     alive = tuple(sorted({_named(finding) for finding, why in inert.items() if not why}))
     if alive:
@@ -164,12 +164,14 @@ def _observed(side: Capture) -> Capture:
     return replace(side, probes=kept)
 
 
-def _inert(finding: Finding, readers: tuple[Consumers, Consumers]) -> str:
+def _inert(finding: Finding, readers: tuple[Consumers, Consumers] | None) -> str:
     """Why a moved key has no effect; "" where it has one."""
     held: Leaf | None = finding.right or finding.left
-    there = readers[0] if finding.right is not None else readers[1]
     if finding.key.startswith("override.") or held is None:
         return "the override itself"
+    if readers is None:
+        return ""
+    there = readers[0] if finding.right is not None else readers[1]
     if finding.probe != "config":
         return there.dead(finding.probe, finding.key)
     part, _, rest = finding.key.partition(".")

@@ -7,7 +7,7 @@ from typing import Any
 
 from parity.compare import Finding
 from parity.consumers import Row
-from parity.probes.pairs import PROBES, Pair, worst
+from parity.probes.pairs import Pair, in_order, worst
 from parity.record import Capture, Leaf
 from parity.store import Stored
 from parity.verdict import Verdict, overall
@@ -20,11 +20,10 @@ def pairs_json(pairs: Sequence[Pair], stored: Iterable[Stored] = ()) -> dict[str
     """
     held = list(stored)
     probes: dict[str, Any] = {}
-    for name in PROBES:
+    for name in in_order(pairs):
         seen = [one for one in pairs if name in one.probes]
-        if seen:
-            found = [told for one in seen for told in _findings(one, name)]
-            probes[name] = {"verdict": overall([one.of(name) for one in seen]).value, "findings": found}
+        found = [told for one in seen for told in _findings(one, name)]
+        probes[name] = {"verdict": overall([one.of(name) for one in seen]).value, "findings": found}
     if held:
         probes["stored"] = _stored(held)
     verdict = worst(pairs)

@@ -77,9 +77,9 @@ def _reader(one: Pair, finding: Finding) -> str:
     return f"{held.value}" if held is not None and not (finding.left and finding.right) else ""
 
 
-def table(out: Console, names: tuple[str, str], rows: Sequence[TableRow]) -> None:
+def table(out: Console, names: tuple[str, str], rows: Sequence[TableRow], last: str = "read by") -> None:
     """A table on a wide screen; on a narrow one a block a key, as nothing may be cut."""
-    head = ("key", *names, "comes from", "read by")
+    head = ("key", *names, "comes from", last)
     if out.width < _WIDE:
         for row in rows:
             out.print(row.key, soft_wrap=True)

@@ -69,7 +69,7 @@ class Store:
         return file
 
 
-def refuse_in_ci(environment: Mapping[str, str] = os.environ) -> None:
+def refuse_in_ci(environment: Mapping[str, str] = os.environ, option: str = "--update") -> None:
     """Raise UsageError where CI runs: what a check is held to is written by people."""
     if environment.get("CI", "").lower() not in ("", "0", "false"):
-        raise UsageError("--update is refused in CI", "CI", "run it on your machine and commit the files")
+        raise UsageError(f"{option} is refused in CI", "CI", "run it on your machine and commit the files")

@@ -7,10 +7,14 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from parity.record import Key, Leaf
+    from parity.scenario import Job
 
 ROOT = Path(__file__).resolve().parent.parent
 CRASH_LINES = 12
@@ -42,14 +46,15 @@ def main(order_file: str, out: str) -> int:
     sys.path[:0] = [order.tree, str(ROOT)]
     from parity.record import Capture, to_json
     from parity.scenario import job_from_json
-    from parity.standin.absent import prepare
 
-    jobs = [job_from_json(text) for text in order.jobs]
+    jobs = [replace(job_from_json(text), tree=order.tree) for text in order.jobs]
     folder = Path(out)
 
     def keep(place: int, probes: Mapping[str, Any], crashed: str = "") -> None:
         job = jobs[place]
-        told = Capture(job.scenario, job.side, {**order.provenance, "seed": str(job.seed)}, probes, crashed)
+        # A file of leaves is sorted: what came first is the driver's to say.
+        own = {"probes": ", ".join(probes)} if job.driver else {}
+        told = Capture(job.scenario, job.side, {**order.provenance, "seed": str(job.seed), **own}, probes, crashed)
         partial = folder / f".{place}.json"
         partial.write_text(to_json(told), encoding="utf-8")
         partial.rename(folder / f"{place}.json")
@@ -57,11 +62,7 @@ def main(order_file: str, out: str) -> int:
     # The collector walks everything that is imported, again and again, and finds nothing to free.
     gc.disable()
     with _Crash() as crash:
-        prepare()
-        from parity.standin import run
-
-        known = run.adapter_known(jobs[0])
-        run.imports(jobs[0])
+        observe = _observer(jobs[0])
     gc.freeze()
     gc.enable()
     if crash.lines:
@@ -76,13 +77,36 @@ def main(order_file: str, out: str) -> int:
             continue
         scratch = Path(order.scratch) / str(place)
         with _Crash() as crash:
-            keep(place, run.run(job, scratch, known))
+            keep(place, observe(job, scratch))
         if crash.lines:
             keep(place, {}, crash.lines)
         if len(jobs) > 1:
             sys.stdout.flush()
             os._exit(0)
     return 0
+
+
+def _observer(job: Job) -> Callable[[Job, Path], Mapping[str, Mapping[Key, Leaf]]]:
+    """What runs a job of this side, with everything imported that each of them needs."""
+    if not job.driver:
+        from parity.standin.absent import prepare
+
+        prepare()
+        from parity.standin import run
+
+        known = run.adapter_known(job)
+        run.imports(job)
+        return lambda job, scratch: run.run(job, scratch, known)
+    from parity.driver import load, observed
+
+    function = load(job.driver)
+
+    def observe(job: Job, scratch: Path) -> Mapping[str, Mapping[Key, Leaf]]:
+        scratch.mkdir(parents=True)
+        told = observed(function(job, scratch))
+        return {name: keys for name, keys in told.items() if not job.probes or name in job.probes}
+
+    return observe
 
 
 class _Crash:

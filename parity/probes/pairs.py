@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -22,8 +23,7 @@ VERBS: Mapping[str, tuple[str, ...]] = {
     "diff-config": ("config", "consumers"),
     "contract": ("contract",),
 }
-
-
+_NUMBERED = re.compile(r"(\D*)(\d*)")
 _WORDS = {
     "missing": "is not on the right side",
     "extra": "is only on the right side",
@@ -73,23 +73,62 @@ def pair(
     verb: str,
     rules: Iterable[Rule] = (),
     failing: Sequence[str] = (),
+    readers: tuple[Consumers, Consumers] | None = None,
 ) -> Pair:
-    """Compare the probes of a verb. Without a scan nothing is said about readers."""
-    readers = None if scan is None else (Consumers(left, scan), Consumers(right, scan))
-    chosen = VERBS[verb]
-    sides = [_chosen(side, verb, own) for side, own in zip((left, right), readers or (None, None), strict=True)]
+    """Compare the probes of a verb. Without a scan nothing is said about readers; who has them already gives them."""
+    if readers is None and scan is not None:
+        readers = Consumers(left, scan), Consumers(right, scan)
+    chosen = asked(verb, left, right)
+    own = readers or (None, None)
+    sides = [_chosen(side, chosen, verb, consumers) for side, consumers in zip((left, right), own, strict=True)]
     comparison = compare(sides[0], sides[1], rules)
     findings = sorted(comparison.findings, key=_in_order(sides))
     told = readers is not None and "consumers" in chosen and not comparison.incomparable
     shared = _shared(readers, verb) if readers and told else ()
     findings += [_failed(row) for row in shared if _matches(f"consumers.{row.name}", failing)]
-    laws = _laws((left, right), chosen) if not comparison.incomparable else []
+    # The laws are those of the stand-in's keys; a driver may use the same names for something else.
+    lawful = not comparison.incomparable and not _driven(left)
+    laws = _laws((left, right), chosen) if lawful else []
     both = tuple(found for found in laws[0] if found in laws[1]) if laws else ()
     findings += [_against(left, found) for found in both if _matches(f"laws.{found.law}", failing)]
     causes = {found.key: found.cause for side in laws for found in side}
     comparison = replace(comparison, findings=tuple(caused(finding, readers, causes) for finding in findings))
     probes = tuple(name for name in chosen if any(name in side.probes for side in sides))
     return Pair(left.scenario, left, right, comparison, _judged(comparison), shared, probes, readers, both)
+
+
+def asked(verb: str, *sides: Capture) -> tuple[str, ...]:
+    """The probes that a verb compares; `diff-meta` takes those that another trainer's driver adds."""
+    own = [name for name in _driven_order(sides) if name not in PROBES]
+    return (*VERBS[verb], *own) if verb == "diff-meta" else VERBS[verb]
+
+
+def verbs_of(*sides: Capture) -> list[str]:
+    """The verbs that have something to compare: a driver need not have a config or a contract."""
+    seen = {name for side in sides for name in side.probes}
+    driven = any(map(_driven, sides))
+    return [verb for verb in VERBS if not driven or seen.intersection(asked(verb, *sides))] or ["diff-meta"]
+
+
+def in_order(pairs: Sequence[Pair]) -> list[str]:
+    """Every probe that was compared: those that all trainers share first."""
+    seen = {name for one in pairs for name in one.probes}
+    own = _driven_order([side for one in pairs for side in (one.left, one.right)])
+    return [name for name in dict.fromkeys([*PROBES, *own]) if name in seen]
+
+
+def _driven(side: Capture) -> bool:
+    return "driver" in side.provenance
+
+
+def _driven_order(sides: Iterable[Capture]) -> list[str]:
+    """The probes of a driver, in the order in which it gave them."""
+    told: dict[str, None] = {}
+    for side in sides:
+        if _driven(side):
+            first = [name for name in side.provenance.get("probes", "").split(", ") if name in side.probes]
+            told |= dict.fromkeys([*first, *sorted(side.probes)])
+    return list(told)
 
 
 def _judged(comparison: Comparison) -> Judged:
@@ -109,11 +148,11 @@ def worst(pairs: Iterable[Pair]) -> Verdict:
     return overall([one.verdict for one in pairs])
 
 
-def _chosen(side: Capture, verb: str, consumers: Consumers | None) -> Capture:
+def _chosen(side: Capture, chosen: Sequence[str], verb: str, consumers: Consumers | None) -> Capture:
     probes: dict[str, Mapping[Key, Leaf]] = {
-        name: side.probes[name] for name in VERBS[verb] if name in side.probes and name != "consumers"
+        name: side.probes[name] for name in chosen if name in side.probes and (name != "consumers" or _driven(side))
     }
-    if consumers is not None and "consumers" in VERBS[verb] and not side.crashed:
+    if consumers is not None and "consumers" in chosen and not side.crashed:
         told = {key: leaf for key, leaf in consumers.observed().items() if _belongs(key, verb)}
         probes["consumers"] = told or {"mismatches": Leaf("int", 0)}
     return replace(side, probes=probes)
@@ -151,16 +190,19 @@ def _matches(name: str, failing: Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, glob) for glob in failing)
 
 
-def _in_order(sides: Sequence[Capture]) -> Callable[[Finding], tuple[int, int, str]]:
+def _in_order(sides: Sequence[Capture]) -> Callable[[Finding], tuple[int, int, list[tuple[str, int]]]]:
     """Sort key: probes as listed, then calls in the order in which they were made: the first divergence leads."""
     order = {call: place for side in sides for place, call in enumerate(calls(side))}
+    probes = list(dict.fromkeys([*PROBES, *_driven_order(sides)]))
 
-    def rank(finding: Finding) -> tuple[int, int, str]:
+    def rank(finding: Finding) -> tuple[int, int, list[tuple[str, int]]]:
         if finding.probe == "wire":
             named = [name for name in order if finding.key.startswith(f"{name}.")]
             place = -1 if finding.key == "order" else order[max(named, key=len)] if named else len(order)
         else:
             place = 0
-        return PROBES.index(finding.probe) if finding.probe in PROBES else len(PROBES), place, finding.key
+        at = probes.index(finding.probe) if finding.probe in probes else len(probes)
+        # Step 2 comes before step 10.
+        return at, place, [(text, int(number or -1)) for text, number in _NUMBERED.findall(finding.key)]
 
     return rank

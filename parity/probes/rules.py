@@ -7,6 +7,7 @@ from typing import Any, cast, get_args
 
 from parity.compare import Rule, RuleKind
 from porttool.errors import ManifestError
+from porttool.nearest import nearest
 
 _KNOWN = (*(kind for kind in get_args(RuleKind) if kind != "exact"), "evidence")
 
@@ -40,7 +41,8 @@ def _rule(glob: str, body: Any, where: str) -> Rule:
     kinds = [name for name in body if name in _KNOWN and name != "evidence"]
     if unknown or len(kinds) != 1:
         wrong = f"unknown key {unknown[0]!r}" if unknown else "wants one of expected, volatile, within"
-        raise ManifestError(f"{at}: {wrong}", where, f"known: {', '.join(_KNOWN)}")
+        hint = nearest(str(unknown[0]), _KNOWN) if unknown else f"known: {', '.join(_KNOWN)}"
+        raise ManifestError(f"{at}: {wrong}", where, hint)
     kind, value = cast(RuleKind, kinds[0]), body[kinds[0]]
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if number != (kind == "within"):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.capture import Checkout, Stack, capture, checkout, stack
+from parity.capture import Checkout, Stack, capture, checkout, driver_stack, stack
 from parity.consumers_static import Scan
 from parity.consumers_vendor import installed
 from parity.probes.pairs import Pair, pair
@@ -53,9 +53,9 @@ class Setting:
         left, right = capture(wanted, self.stack, self.cache, layout=digest, fresh=fresh)
         return list(zip(left, right, strict=True))
 
-    def scan(self) -> Scan:
-        """Who reads what in the installed server."""
-        return installed(self.cache)
+    def scan(self) -> Scan | None:
+        """Who reads what in the installed server; another trainer's driver sends to a server we know nothing of."""
+        return None if self.harness.driver else installed(self.cache)
 
 
 def setting(manifest: Manifest, left: str = "", right: str = "") -> Setting:
@@ -65,16 +65,17 @@ def setting(manifest: Manifest, left: str = "", right: str = "") -> Setting:
         raise ManifestError(
             "the manifest has no `parity` section", where, "it names subject, select, base and scenarios"
         )
-    harness = read(manifest.parity, where)
+    harness = read(manifest.parity, where, manifest.path.parent)
     if not harness.scenarios:
         raise ManifestError("parity.scenarios is empty: nothing would be compared", where)
-    found = stack()  # first: without the trainer stack nothing below is of use
+    # First: without what the sides run on nothing below is of use.
+    found = driver_stack(harness.packages) if harness.driver else stack()
     cache = cache_folder()
     return Setting(
         manifest,
         harness,
-        _side(manifest, manifest.source, [left or manifest.source.ref], "source", cache),
-        _side(manifest, manifest.target, [right] if right else _targets(manifest.target), "target", cache),
+        side_of(manifest, manifest.source, [left or manifest.source.ref], "source", cache),
+        side_of(manifest, manifest.target, [right] if right else targets(manifest.target), "target", cache),
         found,
         cache,
     )
@@ -86,7 +87,7 @@ def compared(
     """The scenarios of a verb compared, and the stored captures they were held to."""
     told, fail = rules(of.manifest.parity, of.manifest.where("parity")), failing(of.manifest.parity)
     scenarios, store = of.chosen(names), Store(of.manifest.path)
-    report(f"capturing {len(scenarios)} scenarios of both sides")
+    report(f"capturing {len(scenarios)} scenario{'s' * (len(scenarios) != 1)} of both sides")
     sides = of.captures(scenarios)
     scan = of.scan()
     stored: list[Stored] = []
@@ -107,11 +108,12 @@ def cache_folder() -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "porttool" / "parity"
 
 
-def _targets(target: Target) -> list[str]:
+def targets(target: Target) -> list[str]:
+    """The refs of a target, the port branch first."""
     return [ref for ref in (target.branch, target.ref) if ref]
 
 
-def _side(manifest: Manifest, side: Source | Target, refs: Sequence[str], name: str, cache: Path) -> Checkout:
+def side_of(manifest: Manifest, side: Source | Target, refs: Sequence[str], name: str, cache: Path) -> Checkout:
     """The first of the refs that exists."""
     location = manifest.repo(side)
     folder = str(open_location(location).common.parent) if is_url(location) else location

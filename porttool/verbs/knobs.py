@@ -30,7 +30,10 @@ def run(args: argparse.Namespace) -> int:
         capturer = None
         if args.ray:
             from parity.probes.on_ray import on_ray
+            from porttool.errors import UsageError
 
+            if of.harness.driver:
+                raise UsageError("a driver of your own is a file of this machine", args.ray, "leave out --ray")
             report(f"connecting to Ray at {args.ray}")
             capturer = on_ray(args.ray, of.manifest.layout.digest)
         told = swept(of, args.scenario, report, capturer)

@@ -11,7 +11,9 @@ from parity import capture as capturing
 from parity.capture import Checkout, Stack, cache_key, capture, checkout, clean_environment, folder_checkout, stack
 from parity.record import Capture, leaf, to_json
 from parity.scenario import Job, Rows
-from porttool.errors import EnvironmentFault
+from parity.trees import write_tree
+from porttool.errors import EnvironmentFault, RepositoryError
+from porttool.repo import Repository
 
 STACK = Stack(sys.executable, {"torch": "1", "verl": "2"})
 
@@ -162,6 +164,28 @@ def test_checkout_takes_the_tree_out_once(repo, tmp_path):
     assert checkout(str(repo.path), "one", "target", tmp_path / "cache").folder == one.folder
     assert marker.exists()
     assert checkout(str(repo.path), "two", "source", tmp_path / "cache").folder != one.folder
+
+
+def test_checkout_is_the_tree_byte_for_byte(repo, tmp_path):
+    """Attributes that hide or rewrite files in an archive do not hide them from the harness; links and modes stand."""
+    attributes = "hidden.py export-ignore\nstamp.py export-subst\n"
+    files = {".gitattributes": attributes, "hidden.py": "x = 1\n", "stamp.py": "id = '$Format:%H$'\n", "run.sh": "#!"}
+    first = repo.commit(files)
+    repo.git("branch", "-f", "one", first)
+    folder = checkout(str(repo.path), "one", "source", tmp_path / "cache").folder
+    assert {name: (folder / name).read_text() for name in files} == files
+
+
+def test_tree_that_would_leave_its_folder_is_refused(repo, tmp_path):
+    """A damaged tree writes nothing beside the cache."""
+    blob = repo.git("hash-object", "-w", "--stdin", input=b"x").strip()
+    line = f"100644 blob {blob}\tup\n"
+    inner = repo.git("mktree", input=line.encode()).strip()
+    raw = b"40000 ..\0" + bytes.fromhex(inner)
+    tree = repo.git("hash-object", "-w", "-t", "tree", "--literally", "--stdin", input=raw).strip()
+    with pytest.raises(RepositoryError, match="no checkout can have"):
+        write_tree(Repository.open(repo.path), tree, tmp_path / "cache" / "tree")
+    assert not (tmp_path / "cache" / "up").exists()
 
 
 def test_a_folder_is_known_by_what_it_holds(tmp_path):
