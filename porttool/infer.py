@@ -14,8 +14,16 @@ from porttool.infer_roots import import_roots
 from porttool.infer_symbols import Version, draft_modules, draft_symbols
 from porttool.layout import module_of
 from porttool.names import Name, Pair, Renaming
+from porttool.repo import MODE_EXECUTABLE, MODE_FILE, Repository
 
-__all__ = ["Draft", "Drafted", "as_yaml", "infer"]
+__all__ = ["Draft", "Drafted", "as_yaml", "infer", "read_tree"]
+
+
+def read_tree(repository: Repository, oid: str) -> Tree:
+    """The files of a commit with their content; symlinks and submodules are no files."""
+    entries = repository.entries(repository.commit(oid).tree)
+    plain = (MODE_FILE, MODE_EXECUTABLE)
+    return {path: repository.read(entry.oid) for path, entry in entries.items() if entry.mode in plain}
 
 
 def infer(old: Tree, new: Tree) -> Draft:

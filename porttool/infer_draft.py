@@ -86,17 +86,17 @@ def as_yaml(draft: Draft) -> str:
     """The `layout:` part of a manifest, each pair under a comment that holds its evidence."""
     lines = ["layout:"]
     if draft.roots != (".",):
-        lines.append(f"  roots: [{', '.join(_word(root) for root in draft.roots)}]")
+        lines.append(f"  roots: [{', '.join(word(root) for root in draft.roots)}]")
     for section, kind in _SECTIONS:
         pairs = [pair for pair in draft.pairs if pair.kind == kind]
         if pairs:
             lines.append(f"  {section}:")
         for pair in pairs:
             lines += [f"    # {told}" for told in _evidence(pair)]
-            lines.append(f"    {_word(pair.old)}: {_target(pair)}")
+            lines.append(f"    {word(pair.old)}: {_target(pair)}")
     if draft.mounts:
         lines.append("  mounts:")
-        lines += [f"    {_word(glob)}: {_word(key)}" for glob, key in draft.mounts]
+        lines += [f"    {word(glob)}: {word(key)}" for glob, key in draft.mounts]
     for pair in draft.unproven:
         lines.append(f"  # not proven: {pair} ({pair.count} places, translation comes no nearer)")
     for left in draft.undecided:
@@ -127,18 +127,18 @@ def _target(pair: Drafted) -> str:
             options |= {f"{side}_after": end.after} if end.after is not None else {}
             options |= {f"{side}_lead": end.lead} if end.lead else {}
     if not options:
-        return _word(pair.new)
-    told = [f"to: {_word(pair.new)}"] + [f"{name}: {_flow(value)}" for name, value in options.items()]
+        return word(pair.new)
+    told = [f"to: {word(pair.new)}"] + [f"{name}: {_flow(value)}" for name, value in options.items()]
     return "{" + ", ".join(told) + "}"
 
 
 def _flow(value: object) -> str:
     if isinstance(value, list):
-        return "[" + ", ".join(_word(item) for item in value) + "]"
-    return "true" if value is True else _word(str(value))
+        return "[" + ", ".join(word(item) for item in value) + "]"
+    return "true" if value is True else word(str(value))
 
 
-def _word(text: str) -> str:
+def word(text: str) -> str:
     """A YAML scalar; JSON strings are YAML, so anything unusual is written as one."""
     plain = text.replace("/", "").replace("_", "").replace(".", "").replace("-", "")
     return text if plain.isascii() and plain.isalnum() and plain[:1].isalpha() else json.dumps(text)

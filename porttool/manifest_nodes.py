@@ -64,7 +64,8 @@ def read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        hint = "name the file of a manifest, or draft one with `porttool infer`"
+        there = [file.name for file in path.parent.glob("*.y*ml")] if path.parent.is_dir() else []
+        hint = nearest(path.name, there) if there else "start one with `porttool init`"
         raise ManifestError(f"cannot read the manifest: {error.strerror}", str(path), hint) from error
 
 

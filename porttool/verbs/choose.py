@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import re
 from dataclasses import replace
 from pathlib import Path
 
 from porttool.errors import UsageError
+from porttool.init_files import named
 from porttool.manifest import Manifest, is_url, load
 from porttool.manifest_schema import FORMATS, fits
 
@@ -42,15 +42,19 @@ def _repo(text: str, option: str) -> str:
 def default_manifest(folder: Path) -> Path:
     """`[tool.porttool] manifest` of the nearest pyproject.toml, else the only file in manifests/ beside it."""
     top = project_folder(folder)
-    named = _named(top / "pyproject.toml")
-    if named:
-        return top / named
+    pyproject = top / "pyproject.toml"
+    manifest = named(pyproject.read_text(encoding="utf-8")) if pyproject.is_file() else ""
+    if manifest:
+        return top / manifest
     files = sorted((*(top / "manifests").glob("*.yaml"), *(top / "manifests").glob("*.yml")))
     if len(files) == 1:
         return files[0]
     hint = "name it on the command line, or set `manifest` under [tool.porttool] in pyproject.toml"
     if not files:
-        raise UsageError("no manifest is named and there is none to choose", str(top / "manifests"), hint)
+        told = "no manifest is named and there is none to choose"
+        raise UsageError(
+            told, str(top / "manifests"), "start one with `porttool init`, or name it on the command line"
+        )
     several = ", ".join(file.name for file in files[:5]) + (", ..." if len(files) > 5 else "")
     raise UsageError(f"no manifest is named and there are {len(files)}: {several}", str(top / "manifests"), hint)
 
@@ -61,12 +65,3 @@ def project_folder(folder: Path) -> Path:
         if (candidate / "pyproject.toml").is_file() or (candidate / "manifests").is_dir():
             return candidate
     return folder
-
-
-def _named(pyproject: Path) -> str:
-    """The `manifest` key of the [tool.porttool] table; Python 3.10 has no TOML parser, so only this form is read."""
-    if not pyproject.is_file():
-        return ""
-    section = re.search(r"(?ms)^\[tool\.porttool\]\s*$(.*?)(?=^\[|\Z)", pyproject.read_text(encoding="utf-8"))
-    key = section and re.search(r"""(?m)^manifest\s*=\s*(["'])(.+?)\1\s*(?:#.*)?$""", section[1])
-    return key[2] if key else ""

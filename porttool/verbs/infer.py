@@ -11,7 +11,6 @@ from porttool.errors import EXIT_OK, EnvironmentFault, UsageError
 
 if TYPE_CHECKING:
     from porttool.infer import Draft
-    from porttool.repo import Repository
 
 EXAMPLE = "porttool infer v1.0 main --write manifests/move.yaml"
 
@@ -25,7 +24,7 @@ def arguments(parser: Parser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from porttool.infer import as_yaml, infer
+    from porttool.infer import as_yaml, infer, read_tree
     from porttool.repo import Repository
     from porttool.report import counted
     from porttool.verbs.output import print_json, progress, say
@@ -33,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     repository = Repository.open(top_of(Path(args.repo)))
     with progress() as report:
         report("reading both trees")
-        trees = [_files(repository, rev) for rev in (args.old, args.new)]
+        trees = [read_tree(repository, repository.resolve(rev)) for rev in (args.old, args.new)]
         report("comparing")
         draft = infer(*trees)
     text = as_yaml(draft)
@@ -52,15 +51,9 @@ def run(args: argparse.Namespace) -> int:
 def top_of(folder: Path) -> Path:
     """The top of the repository around a folder; the folder itself where there is none."""
     start = folder.resolve()
+    if not start.is_dir():
+        return folder
     return next((above for above in (start, *start.parents) if (above / ".git").exists()), folder)
-
-
-def _files(repository: Repository, rev: str) -> dict[str, bytes]:
-    from porttool.repo import MODE_EXECUTABLE, MODE_FILE
-
-    entries = repository.entries(repository.commit(repository.resolve(rev)).tree)
-    plain = (MODE_FILE, MODE_EXECUTABLE)
-    return {path: repository.read(entry.oid) for path, entry in entries.items() if entry.mode in plain}
 
 
 def _manifest(args: argparse.Namespace, layout: str) -> str:

@@ -174,7 +174,7 @@ def test_unknown_scenario(run, project, captures):
     """A scenario that is none: those there are."""
     code, _, err = run("diff-meta", "--scenario", "blod")
     assert code == 2
-    assert "there is no scenario 'blod'" in err and "plain, bold" in err
+    assert "there is no scenario 'blod'" in err and "did you mean 'bold'?" in err
 
 
 def test_a_ref_that_is_none(run, project, captures):
