@@ -1,0 +1,19 @@
+"""The model."""
+
+from torch import nn
+
+
+class Network(nn.Module):
+    """A perceptron with `network.layers` hidden layers."""
+
+    def __init__(self, config):
+        super().__init__()
+        width = config["network"]["hidden"]
+        sizes = [config["data"]["features"]] + [width] * config["network"]["layers"]
+        self.body = nn.ModuleList(nn.Linear(size, width) for size in sizes[:-1])
+        self.head = nn.Linear(width, 2)
+
+    def forward(self, features):
+        for layer in self.body:
+            features = layer(features).relu()
+        return self.head(features)
