@@ -64,5 +64,10 @@ def prepare() -> None:
     os.environ.update(ENVIRONMENT)
     for name, value in ONE_WORKER.items():
         os.environ.setdefault(name, value)
+    hide()
+
+
+def hide() -> None:
+    """Let absent packages import as empty ones; a second call does nothing."""
     if all(importlib.util.find_spec(name) is None for name in ABSENT):
         sys.meta_path.append(_Inert())
