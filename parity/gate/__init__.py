@@ -1,0 +1,1 @@
+"""The gate: proof, static parity and short training runs, cheapest first, to one verdict."""

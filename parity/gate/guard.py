@@ -1,0 +1,191 @@
+"""What a pull request changes of its own measure: rules, goldens, scenarios, declarations, each with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from parity.gate.result import Case, Found, Place, Probe
+from parity.verdict import Verdict
+
+# A recorded resolution says this where nobody gave a reason.
+NO_REASONS = ("", "resolved by hand")
+_TRAILER = re.compile(r"(?im)^Gate-Reason:[ \t]*(\S.*?):[ \t]+(\S.*)$")
+
+
+class Measure(NamedTuple):
+    """One thing that the gate measures by: what it says, the reason written next to it, and where it stands."""
+
+    value: Any
+    reason: str = ""
+    place: Place | None = None
+
+
+@dataclass(frozen=True)
+class Changed:
+    """One measure that is not what it was; "" where it was not there, or is not any more."""
+
+    name: str
+    was: str
+    now: str
+    reason: str
+    place: Place | None
+    hint: str = ""
+
+    @property
+    def explained(self) -> bool:
+        return bool(self.reason)
+
+
+def measures(told: Mapping[str, Any], places: Mapping[tuple[str | int, ...], Place]) -> dict[str, Measure]:
+    """Everything in a manifest that decides what counts as equal, by its dotted name."""
+    return {name: Measure(value, reason, _nearest(at, places)) for name, value, reason, at in _units(told)}
+
+
+def _nearest(at: tuple[str | int, ...], places: Mapping[tuple[str | int, ...], Place]) -> Place | None:
+    while at and at not in places:
+        at = at[:-1]
+    return places.get(at)
+
+
+Unit = tuple[str, Any, str, tuple[str | int, ...]]
+
+
+def _units(told: Mapping[str, Any]) -> Iterator[Unit]:
+    for number, path in enumerate(told.get("protected") or ()):
+        yield f"protected.{path}", path, "", ("protected", number)
+    for oid, reason in (told.get("skip") or {}).items():
+        yield f"skip.{oid}", "not ported", str(reason), ("skip", oid)
+    for name, value in (told.get("policy") or {}).items():
+        yield f"policy.{name}", value, "", ("policy", name)
+    for kind, pairs in (told.get("layout") or {}).items():
+        for old, new in pairs.items() if isinstance(pairs, dict) else ():
+            if isinstance(new, dict) and new.get("one_way"):
+                yield f"layout.{kind}.{old}.one_way", True, "", ("layout", kind, old)
+    commits = told.get("commits")
+    for number, item in enumerate(commits if isinstance(commits, list) else ()):
+        for path, reason in (item.get("adapted") or {}).items():
+            name = "+".join(str(oid)[:12] for oid in item.get("pick", ()))
+            yield f"adapted.{name}.{path}", "adapted", str(reason), ("commits", number, "adapted", path)
+    yield from _parity(told.get("parity") or {})
+
+
+def _parity(told: Mapping[str, Any]) -> Iterator[Unit]:
+    for name, body in told.items():
+        at: tuple[str | int, ...] = ("parity", name)
+        if name == "rules" and isinstance(body, dict):
+            for glob, rule in body.items():
+                yield f"parity.rules.{glob}", _without_reason(rule), _reason(rule), (*at, glob)
+            if len(body) > 1:
+                # The first glob that fits decides.
+                yield "parity.rules", list(body), "", at
+        elif name in ("scenarios", "convergence", "knobs") and isinstance(body, dict):
+            yield from _named(f"parity.{name}", body, at)
+        elif isinstance(body, list):
+            for place, item in enumerate(body):
+                yield f"parity.{name}.{item}", item, "", (*at, place)
+        else:
+            yield f"parity.{name}", _without_reason(body), _reason(body), at
+
+
+def _named(name: str, body: Mapping[str, Any], at: tuple[str | int, ...]) -> Iterator[Unit]:
+    """One unit for each entry of a table, and of the tables inside it that name things themselves."""
+    for key, value in body.items():
+        if key in ("bands", "scenarios", "also") and isinstance(value, dict):
+            yield from _named(f"{name}.{key}", value, (*at, key))
+        else:
+            yield f"{name}.{key}", _without_reason(value), _reason(value), (*at, key)
+
+
+_REASONS = ("expected", "volatile", "reason", "why", "evidence")
+
+
+def _reason(body: Any) -> str:
+    found = [str(body[name]) for name in _REASONS if body.get(name)] if isinstance(body, dict) else []
+    return found[0] if found else ""
+
+
+def _without_reason(body: Any) -> Any:
+    if not isinstance(body, dict):
+        return body
+    # The words of a reason are not what is measured by; that there is such a rule is.
+    return {name: name if name in ("expected", "volatile") else value for name, value in body.items()
+            if name not in ("reason", "why", "evidence")}  # fmt: skip
+
+
+def changed(before: Mapping[str, Measure], after: Mapping[str, Measure], reasons: Mapping[str, str]) -> list[Changed]:
+    """What differs between two sets of measures, each with the reason given for it in the same pull request.
+
+    Something more to compare weakens nothing, so new scenarios, stored captures apart, need no reason.
+    """
+    found = []
+    for name in dict.fromkeys((*before, *after)):
+        was, now = before.get(name), after.get(name)
+        if was is not None and now is not None and was.value == now.value:
+            continue
+        if (was is None and name.startswith(_MORE)) or (name == "parity.rules" and _same_order(was, now)):
+            continue
+        own = now.reason if now is not None else ""
+        fresh = own.strip() if was is None or own != was.reason else ""
+        reason = given(name, reasons) or ("" if fresh in NO_REASONS else fresh)
+        place = (now.place if now is not None else None) or (was.place if was is not None else None)
+        found.append(Changed(name, _shown(was), _shown(now), reason, place, _hint(name, now, was)))
+    return found
+
+
+_MORE = ("parity.scenarios.", "parity.knobs.also.", "parity.convergence.scenarios.")
+
+
+def _same_order(was: Measure | None, now: Measure | None) -> bool:
+    """Whether the rules that are there before and after stand in the same order."""
+    if was is None or now is None:
+        return True
+    kept = [glob for glob in was.value if glob in now.value]
+    return kept == [glob for glob in now.value if glob in was.value]
+
+
+def _hint(name: str, now: Measure | None, was: Measure | None) -> str:
+    line = f"a line `Gate-Reason: {name}: why` in a commit message of the pull request"
+    if now is None or not now.reason:
+        return f"give it a reason: {line}"
+    same = "is the one it had before" if was is not None and now.reason == was.reason else "says nothing"
+    return f"the reason next to it {same}: write a new one there, or {line}"
+
+
+def _shown(held: Measure | None) -> str:
+    return "" if held is None else f"{held.value}"
+
+
+def given(name: str, reasons: Mapping[str, str]) -> str:
+    """The reason in a commit message for a name, or for a part above it of at least two words (`parity.rules`)."""
+    for what, why in reasons.items():
+        if what == name or (name.startswith(f"{what}.") and (what not in ("parity", "layout"))):
+            return why
+    return ""
+
+
+def trailers(messages: Iterable[str]) -> dict[str, str]:
+    """`Gate-Reason: what: why` lines of commit messages; the last one about a thing counts."""
+    return {what: why for message in messages for what, why in _TRAILER.findall(message)}
+
+
+def probe(changes: Iterable[Changed], base: str, manifest: Place, seconds: float = 0.0) -> Probe:
+    """One case for each change: it differs until a reason is given, and is told with its reason after that."""
+    cases = [_case(one, manifest) for one in changes]
+    told = f"{len(cases)} change{'s' * (len(cases) != 1)} of the measure itself since {base}"
+    if not cases:
+        cases = [Case("measure", Verdict.MATCH, "nothing that the gate measures by was changed", (), 0, manifest)]
+    return Probe("guard", "guard", tuple(cases), told, seconds)
+
+
+def _case(one: Changed, manifest: Place) -> Case:
+    word = "is new" if not one.was else "was removed" if not one.now else "was changed"
+    place = one.place or manifest
+    cause = f"{word} in this pull request: {one.reason}" if one.reason else f"{word} without a reason; {one.hint}"
+    rule = "declared" if one.explained else "guard"
+    found = Found(f"guard/{one.name}", one.was or None, one.now or None, rule, cause, place, counts=not one.explained)
+    verdict = Verdict.MATCH if one.explained else Verdict.DIFFER
+    reason = f"{one.name} {word}: {one.reason}" if one.reason else f"{one.name} {word} without a reason"
+    return Case(one.name, verdict, reason, (found,), 1, place)
