@@ -1,0 +1,222 @@
+"""What a run has started and not ended: its processes, the ports they listen on, its folder. Found, ended, told.
+
+A process belongs to a run when its environment carries the run's mark, when it has no terminal and works or has a file
+open below the run's folder, or when a process of the run started it. One sign is not enough: Ray's workers write their
+title over their environment, and a daemon is nobody's child.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+MARK = "PORTTOOL_RUN"  # the variable in the environment of all that a run starts
+# Where runs have their folders, whatever TMPDIR says: of the 107 bytes of a socket's path Ray's own part takes 85.
+BASE, PREFIX = Path("/tmp"), "smoke-"
+# Seconds: for what ends by itself when it is let, and for the kernel to end what it is told to.
+SETTLE, KILL = 5.0, 5.0
+_TICK = 0.05
+_OWNER = "owner"  # the file of a run's folder that holds its mark
+_YOUNG = 60.0  # seconds after which a folder without that file is nobody's
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_LISTENING = "0A"
+
+
+@dataclass(frozen=True)
+class Left:
+    """A process that was still there when its run was over."""
+
+    pid: int
+    command: str
+    ports: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        listening = f", listening on port {', '.join(map(str, self.ports))}" if self.ports else ""
+        return f"process {self.pid}: {self.command}{listening}"
+
+
+@dataclass(frozen=True)
+class Ours:
+    """How a run's own are told: the value of its mark, its folder, and a process that adopted its orphans."""
+
+    token: str
+    folder: Path
+    above: int = 0
+
+    def pids(self) -> list[int]:
+        """Every living process of the run, but the one that asks."""
+        mark = f"{MARK}={self.token}".encode()
+        living = {one.pid: one for one in _living()}
+        known = {pid for pid in living if self.token and _carries(pid, mark)}
+        known |= {pid for pid, one in living.items() if one.alone and _is_below(pid, self.folder)}
+        # Who asks is no sign of its own, unless it has adopted the run's orphans.
+        known = (known - {os.getpid()}) | ({self.above} - {0})
+        while more := {pid for pid, one in living.items() if one.parent in known} - known:
+            known |= more
+        return sorted(known - {os.getpid(), self.above})
+
+    def left(self) -> list[Left]:
+        """The same, with what a reader wants to know of each."""
+        pids = self.pids()
+        listening = dict(_listening()) if pids else {}
+        return [Left(pid, _command(pid), _ports(pid, listening)) for pid in pids]
+
+
+def end(ours: Ours, *, settle: float = SETTLE) -> tuple[list[Left], list[Left]]:
+    """Let a run's processes end, then kill what has not: what was there to kill, and what is still there after it."""
+    _wait(ours, settle)
+    found = ours.left()
+    deadline = time.monotonic() + KILL
+    while (pids := ours.pids()) and time.monotonic() < deadline:
+        for pid in pids:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_TICK)
+    if ours.above:
+        _reap()
+    return found, ours.left()
+
+
+def _reap() -> None:
+    """Take leave of adopted orphans that ended."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            continue
+
+
+def _wait(ours: Ours, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while ours.pids() and time.monotonic() < deadline:
+        time.sleep(_TICK)
+
+
+def new() -> Ours:
+    """A mark and a folder for one run; the mark says which launcher they belong to."""
+    rest = os.urandom(3).hex()
+    ours = Ours(f"{os.getpid()}.{_space()}.{rest}", BASE / f"{PREFIX}{rest}")
+    ours.folder.mkdir(mode=0o700)
+    (ours.folder / _OWNER).write_text(ours.token, encoding="ascii")
+    return ours
+
+
+def _space() -> int:
+    """The namespace in which a process id means this process."""
+    return os.stat("/proc/self/ns/pid").st_ino
+
+
+def remove(folder: Path) -> bool:
+    """Take a run's folder away; whether it is gone."""
+    for _ in range(3):  # a process that is just being killed may still be writing
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return True
+        time.sleep(_TICK)
+    return False
+
+
+def sweep() -> list[Left]:
+    """End what launchers that are gone have left behind, and take their folders away."""
+    found: list[Left] = []
+    for folder in BASE.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            token = _owner(folder)
+            if token is not None:
+                found += end(Ours(token, folder), settle=0)[0]
+                remove(folder)
+    return found
+
+
+def _owner(folder: Path) -> str | None:
+    """The mark of a folder whose launcher is gone; None for any other folder."""
+    told = folder.stat()
+    if told.st_uid != os.getuid():
+        return None
+    if not (folder / _OWNER).is_file():
+        return "" if not any(folder.iterdir()) and time.time() - told.st_mtime > _YOUNG else None
+    token = (folder / _OWNER).read_text(encoding="ascii")
+    pid, _, rest = token.partition(".")
+    return token if rest.startswith(f"{_space()}.") and not Path(f"/proc/{pid}").exists() else None
+
+
+def die_with_parent(number: int, parent: int) -> None:
+    """Have the kernel send this process a signal when its parent ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+        if os.getppid() != parent:  # it ended before it was asked for
+            os.kill(os.getpid(), number)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends, daemons too."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+class _Living(NamedTuple):
+    pid: int
+    parent: int
+    alone: bool  # it has no terminal: nobody's shell, editor or pager
+
+
+def _living() -> Iterator[_Living]:
+    """Every process that is not a zombie."""
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with suppress(OSError):
+                # The name is in brackets and may hold anything, brackets too.
+                told = Path(f"/proc/{entry.name}/stat").read_text(errors="replace").rpartition(")")[2].split()
+                if told[0] not in "ZX":
+                    yield _Living(int(entry.name), int(told[1]), told[4] == "0")
+
+
+def _carries(pid: int, mark: bytes) -> bool:
+    with suppress(OSError):
+        return mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return False
+
+
+def _is_below(pid: int, folder: Path) -> bool:
+    inside = f"{folder}/"
+    with suppress(OSError):
+        if os.readlink(f"/proc/{pid}/cwd").startswith(inside):
+            return True
+        return any(target.startswith(inside) for target in _open_files(pid))
+    return False
+
+
+def _open_files(pid: int) -> Iterator[str]:
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with suppress(OSError):
+            yield os.readlink(f"/proc/{pid}/fd/{name}")
+
+
+def _command(pid: int) -> str:
+    with suppress(OSError):
+        told = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        return told[:100] or Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
+    return "(ended)"
+
+
+def _listening() -> Iterator[tuple[str, int]]:
+    """Each listening TCP socket, by inode, with its port."""
+    for table in ("tcp", "tcp6"):
+        with suppress(OSError):
+            for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == _LISTENING:
+                    yield f"socket:[{fields[9]}]", int(fields[1].rpartition(":")[2], 16)
+
+
+def _ports(pid: int, listening: dict[str, int]) -> tuple[int, ...]:
+    with suppress(OSError):
+        return tuple(sorted({listening[target] for target in _open_files(pid) if target in listening}))
+    return ()
