@@ -16,6 +16,7 @@ EXIT_PIPE = 141  # what a shell reports for a program that a closed pipe ended, 
 
 # Each verb is a module of porttool.verbs, imported only when it runs: `porttool --version` must not load an engine.
 VERBS = {
+    "init": "start a manifest from two branches: the layout between them, and the commits to port",
     "plan": "which commits, in which order; the census; what the layout cannot undo",
     "apply": "port the commits of a manifest onto a branch",
     "verify": "prove that the ported commits changed nothing but the layout",
@@ -27,10 +28,13 @@ VERBS = {
     "diff-meta": "run both sides of a port on a CPU and compare what they send, and who reads it",
     "diff-config": "compare the configs both sides build, and what DeepSpeed makes of them",
     "contract": "bind both sides' calls to the vendor's signatures",
+    "smoke": "train both sides a few steps on a CPU and compare every step",
     "knobs": "change each key of the backend config and see what moves on either side",
+    "gate": "proof, static parity and training runs to one verdict, with reports for pull requests",
     "resolution": "recorded conflict resolutions: add, list, show, drop",
     "vendor": "pinned packages as git repositories: sync, verify",
     "schema": "print the JSON Schema of a manifest",
+    "completion": "scripts that complete verbs, options, manifests and refs in bash, zsh and fish",
 }
 
 

@@ -35,6 +35,7 @@ PARTS: dict[str, set[str]] = {
     "restructure": BELOW_PORT | {"port"},
     "proof": BELOW_PORT | {"leftovers", "port", "restructure"},
     "infer": {"errors", "edits", "names", "layout", "rewrite", "repo", "translate", "manifest"},
+    "init": {"errors", "names", "layout", "repo", "infer"},
     "status": BELOW_PORT | {"rewrite", "port", "proof", "infer"},
     "vendor": {"errors", "manifest", "repo"},
     "style": set(),
@@ -42,7 +43,8 @@ PARTS: dict[str, set[str]] = {
     "screen": BELOW_PORT | {"leftovers", "port", "proof", "status", "restructure", "report"},
     "audit": BELOW_PORT | {"leftovers", "port", "proof", "report", "style"},
 }  # fmt: skip
-JOINS = {"cli", "arguments", "crash", "verbs", "bench", "__main__", "__init__"}  # the surface: may import all
+# The surface: may import all.
+JOINS = {"cli", "arguments", "completion", "crash", "verbs", "bench", "__main__", "__init__"}
 PRINTS = {"cli", "verbs", "bench", "crash"}
 OWN_COMMAND = {"vendor_series.py"}  # a maintainer's tool, run as `python -m`
 TRAINER = {"torch", "deepspeed", "verl", "ray", "omegaconf", "transformers", "tensordict", "arctic_platform"}

@@ -19,11 +19,16 @@ WORDS = {
     "back": {"manifest", "range", "--branch", "--reason", "--json"} | REPOSITORIES | RESUME,
     "restructure": {"manifest", "--branch", "--dry-run", "--json"} | REPOSITORIES,
     "status": {"manifest", "--branch", "--json"} | REPOSITORIES,
+    "init": {"--source", "--target", "--repo", "--driver", "--write", "--force", "--json"},
     "infer": {"old", "new", "--repo", "--write", "--json"},
     "diff-meta": {"manifest", "--scenario", "--left", "--right", "--shared", "--update", "--json"},
     "diff-config": {"manifest", "--scenario", "--left", "--right", "--shared", "--update", "--json"},
     "contract": {"manifest", "--scenario", "--left", "--right", "--shared", "--update", "--json"},
     "knobs": {"manifest", "--scenario", "--left", "--right", "--ray", "--json"},
+    "smoke": {"manifest", "--scenario", "--steps", "--seeds", "--left", "--right", "--ref", "--by-commit", "--aa"}
+    | {"--measure", "--noise", "--jobs", "--fresh", "--out", "--json"},
+    "gate": {"manifest", "--tier", "--left", "--right", "--base", "--by-commit", "--fail-fast", "--jobs", "--json"}
+    | {"--junit", "--sarif", "--markdown", "--html"},
     "resolution add": {"--path", "--file", "--delete", "--reason", "--author", "--branch", "--manifest", "--json"}
     | REPOSITORIES,
     "resolution list": {"--manifest", "--json"},
@@ -32,6 +37,10 @@ WORDS = {
     "vendor sync": {"names", "--json"},
     "vendor verify": {"names", "--json"},
     "schema": {"--json", "--markdown"},
+    "completion bash": {"--json"},
+    "completion zsh": {"--json"},
+    "completion fish": {"--json"},
+    "completion words": {"what", "--manifest", "--json"},
 }
 
 KEYS = set(
