@@ -7,19 +7,24 @@ WORKERS ?= 2
 MINUTES ?= 60
 SEED ?= 1
 
+# What `make pythons` tests the engine on, and with which tests.
+PYTHONS ?= python3.10 python3.11 python3.12 python3.13
+ENGINE_TESTS ?= tests/porttool tests/cli tests/laws tests/test_cases.py tests/test_surface.py tests/test_architecture.py
+
 # The trainer stack is pinned for one Python. On another, the tests that need it are skipped and say so.
 STACK := $(shell $(PYTHON) -c 'import sys; print(*[",parity"] * (sys.version_info[:2] == (3, 11)))')
 STACK_PINS := $(if $(STACK),-c constraints-parity.txt)
 
-.PHONY: test demo bench fuzz ports setup clean
+.PHONY: test demo bench fuzz ports package pythons setup clean
 
 test: .venv/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	@$(BIN)/porttool vendor sync verl
+	@bash .ci/browser >/dev/null || echo 'the test of the page is skipped'
 	$(BIN)/pytest -q -n $(WORKERS)
 
-demo: .venv/engine.stamp
+demo: .venv/demo.stamp
 	@BIN=$(BIN) MANIFEST=$(MANIFEST) bash .ci/demo
 
 bench: .venv/test.stamp
@@ -31,6 +36,15 @@ fuzz: .venv/dev.stamp
 
 ports: .venv/dev.stamp
 	$(BIN)/python -m tests.ports $(FOLDER)
+
+package: .venv/dev.stamp
+	$(BIN)/pytest -q tests/adoption/test_package.py
+	$(BIN)/python -m build --no-isolation --outdir dist
+
+pythons: $(PYTHONS:%=.venv/on/%.stamp)
+	@set -e; for python in $(PYTHONS); do \
+	  echo "== $$python"; .venv/on/$$python/bin/pytest -q -n $(WORKERS) $(ENGINE_TESTS); \
+	done
 
 setup: .venv/dev.stamp
 
@@ -45,6 +59,11 @@ clean:
 	$(BIN)/python -m pip install -qq --disable-pip-version-check -e . -c constraints.txt
 	@touch $@
 
+.venv/demo.stamp: pyproject.toml constraints.txt constraints-parity.txt | .venv/bin/python
+	@echo 'installing porttool$(if $(STACK), and the trainer stack: 3 to 5 minutes the first time)'
+	$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.$(if $(STACK),[parity])' -c constraints.txt $(STACK_PINS)
+	@touch $@ .venv/engine.stamp
+
 .venv/dev.stamp: pyproject.toml constraints.txt | .venv/bin/python
 	$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev]' -c constraints.txt
 	@touch $@ .venv/engine.stamp
@@ -52,4 +71,9 @@ clean:
 .venv/test.stamp: pyproject.toml constraints.txt constraints-parity.txt | .venv/bin/python
 	@echo 'installing the development tools and the trainer stack: 3 to 5 minutes the first time'
 	$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[dev$(STACK)]' -c constraints.txt $(STACK_PINS)
-	@touch $@ .venv/dev.stamp .venv/engine.stamp
+	@touch $@ .venv/dev.stamp .venv/demo.stamp .venv/engine.stamp
+
+.venv/on/%.stamp: pyproject.toml constraints.txt
+	$* -m venv .venv/on/$*
+	.venv/on/$*/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]' -c constraints.txt
+	@touch $@
