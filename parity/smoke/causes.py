@@ -127,7 +127,7 @@ _PATTERNS: tuple[tuple[Callable[[Pattern], bool], str], ...] = (
     ),
     (_reference, "the log-probs of the reference or the weight of the KL term: shift, temperature or coefficient"),
     (
-        lambda found: found.alone(WEIGHTS),
+        lambda found: WEIGHTS in found.differ and found.alone(WEIGHTS, "lr"),
         "the optimizer step: equal gradients make other weights; clipping, betas, weight decay or learning rate",
     ),
     (lambda found: found.alone("entropy"), "the entropy alone: its shift against the tokens, or its temperature"),

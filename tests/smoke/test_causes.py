@@ -125,6 +125,15 @@ def test_a_schedule_names_its_own_cause():
     assert all(one.cause.startswith("the schedule: ") for one in found[:2])
 
 
+def test_weights_that_another_rate_made():
+    """Weights that differ from the step on in which the rate does are put down to the update, not to nothing."""
+    found = compared(
+        [digested()], [digested((1, "lr", 9.0), (1, "digest/weights", "x"), side=target)], Told()
+    ).findings
+    assert [one.metric for one in found] == ["lr", "digest/weights"]
+    assert found[1].cause.startswith("the optimizer step")
+
+
 def test_a_rate_never_follows_from_another_metric():
     """A rate that differs later than the rest still has a cause of its own: the closed form's, where there is one."""
     told = Told(schedule=Schedule("constant", 1e-3, 0.5, 6, 0.0, 1, 6))
