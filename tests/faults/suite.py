@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,10 @@ PACKAGE = "arctic_platform/rl"
 
 @dataclass(frozen=True)
 class Variant:
-    """The target with a patch, or as it is, under a scenario; `source` is a patch on the other side."""
+    """The target with patches, or as it is, under a scenario; `source` is one on the other side.
+
+    Several patches stand in one text, separated by a space, and are applied in that order.
+    """
 
     scenario: str
     patch: str = ""
@@ -88,7 +91,7 @@ def _fault(name: str, body: Mapping[str, Any]) -> Fault:
         row=str(body["row"]),
         what=body.get("what") or words(patch),
         variant=Variant(scenario, patch),
-        probe=body["probe"],
+        probe=body.get("probe", "smoke"),
         cause=body["cause"],
         controls=variants("control"),
         healed=variants("healed"),
@@ -116,10 +119,15 @@ def on_package(patch: str) -> bool:
     return bool(patch) and all(file.startswith(PACKAGE) for file in touched(patch))
 
 
-def planted(base: Checkout, patch: str, cache: Path) -> Checkout:
-    """A side's tree with a patch applied, exactly where it says; made once for each content."""
-    if not patch:
-        return base
+def planted(base: Checkout, patches: str, cache: Path) -> Checkout:
+    """A side's tree with patches applied, each exactly where it says; made once for each content."""
+    names = patches.split()
+    for patch in names:
+        base = _planted(base, patch, cache)
+    return replace(base, ref=f"{len(names)} patches") if len(names) > 1 else base
+
+
+def _planted(base: Checkout, patch: str, cache: Path) -> Checkout:
     file = HERE / patch
     tree = hashlib.sha256(base.tree.encode() + file.read_bytes()).hexdigest()
     folder = cache / "trees" / tree

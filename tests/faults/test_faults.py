@@ -6,39 +6,26 @@ import os
 
 import pytest
 
-from parity.capture import PACKAGES, Checkout, checkout, stack
+from parity.capture import PACKAGES, Checkout, stack
 from porttool.errors import EnvironmentFault, PortError
 from porttool.manifest import load
-from tests.faults import run, suite
+from tests.faults import run, smoke, suite
 from tests.faults.judged import Raised, judge, names
 
 SCENARIOS, FAULTS = suite.load()
 PATCHES = sorted(file.name for file in suite.HERE.glob("*.patch"))
+TRAINED = smoke.listed()
 NAMED = {
     patch
-    for fault in FAULTS
-    for variant in (fault.variant, *fault.controls, *fault.healed)
+    for variant in (
+        *(one for fault in (*FAULTS, *TRAINED.faults) for one in (fault.variant, *fault.controls, *fault.healed)),
+        *TRAINED.harmless,
+    )
     for patch in variant.patches
     if patch
 }
 # Rows of the sheet of known bugs that the suite has to hold, and the vendor's silent error with rows apart.
 WANTED = {*map(str, (*range(3, 14), 20, 22, 27, 34, 35, 36, 44, 60, 67)), "recipe"}
-
-
-@pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """The ported target, as a plain folder."""
-    try:
-        return run.ported(load(run.MANIFEST), tmp_path_factory.mktemp("cache"))
-    except EnvironmentFault as error:
-        pytest.skip(f"{error.message}: {error.hint}")
-
-
-@pytest.fixture(scope="module")
-def source(target: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """The source as it is, as a plain folder."""
-    side = load(run.MANIFEST).source
-    return checkout(load(run.MANIFEST).repo(side), side.ref, "source", tmp_path_factory.mktemp("cache"))
 
 
 @pytest.mark.slow
