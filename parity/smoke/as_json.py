@@ -9,7 +9,7 @@ from typing import Any
 from parity.record import Leaf
 from parity.smoke.by_commit import Walk
 from parity.smoke.envelope import Envelope
-from parity.smoke.outcome import Compared, Finding
+from parity.smoke.outcome import Backdrop, Compared, Finding
 from parity.smoke.page_shown import Shown
 from parity.smoke.run import Alike
 from parity.smoke.series import Series
@@ -92,11 +92,20 @@ def _scenario(one: Shown) -> dict[str, Any]:
         "of_steps": told.of_steps,
         "first": f"{one.scenario}/{told.first.key}" if told.first else None,
         "false_alarm_rate": told.rate,
+        "envelope": _backdrop(told.backdrop),
         "shared": [_finding(one.scenario, found) for found in told.shared],
         "notes": list(told.notes),
         "causes": [{"commit": cause.commit, "subject": cause.subject, "cause": cause.told} for cause in one.causes],
         "command": one.command,
     }
+
+
+def _backdrop(held: Backdrop | None) -> dict[str, Any] | None:
+    """The envelope that an exact comparison stands before, and who leaves it first at which step."""
+    if held is None:
+        return None
+    leaves = [{"metric": one.metric, "side": one.side, "seed": one.seed, "step": one.step} for one in held.leaves]
+    return {"runs": held.runs, "not_drawn": held.refused or None, "leaves": leaves}
 
 
 def _walk(walk: Walk) -> list[dict[str, Any]]:

@@ -11,10 +11,12 @@ side only, rewards that never vary (nothing can be learnt), evidence of other ru
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from parity.record import Leaf
+from parity.smoke.backdrop import backdrop
 from parity.smoke.causes import cause
 from parity.smoke.cells import difference, strays
 from parity.smoke.curves import curves, metrics
@@ -26,6 +28,7 @@ from parity.smoke.schedule import rows as schedule_rows
 from parity.smoke.series import SHOWN, Series
 from parity.smoke.windows import BandRow, WindowRow, band_row, window_rows
 from parity.verdict import Verdict
+from porttool.report import counted
 
 __all__ = ["Compared", "Curve", "Finding", "Largest", "Metric", "Row", "Told", "cause", "compared"]
 
@@ -82,7 +85,17 @@ def _incomparable(pairs: Sequence[Pair]) -> str:
         reason = _apart(ours, environment(run))
         if reason:
             return f"the environments differ: {reason}"
-    return next((reason for run in runs if (reason := _flat(run))), "")
+    return next((reason for run in runs if (reason := _flat(run))), "") or _broken_down(pairs)
+
+
+def _broken_down(pairs: Sequence[Pair]) -> str:
+    """A score or a loss that is no number on both sides: equal NaNs say nothing about what would have been trained."""
+    for left, right in pairs:
+        for name in ("score", "loss"):
+            for step, both in enumerate(zip(left.column(name), right.column(name), strict=False), 1):
+                if all(value is not None and not math.isfinite(value) for value in both):
+                    return f"{name} is {both[0]} at step {step} on both sides: the training broke down"
+    return ""
 
 
 def _apart(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:
@@ -92,7 +105,7 @@ def _apart(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:
 
 def _flat(run: Series) -> str:
     """Rewards that never vary within a step, or a gradient that is always 0: nothing is seen of an update."""
-    if not run.variance or any(run.variance):
+    if not run.variance or any(value > 0 for value in run.variance):
         flat = set(run.column("grad_norm")) == {0.0}
         return f"the {run.side} side: the gradient is 0 in every step: nothing can be learnt" if flat else ""
     always = {step["score"] for step in run.steps if "score" in step}
@@ -127,6 +140,7 @@ def _shown(start: Compared, pairs: Sequence[Pair], told: Told) -> Compared:
     apart = {(curve.seed, step) for curve in found for step in curve.different}
     of = sum(max(len(left.steps), len(right.steps)) for left, right in pairs)
     envelope = mode if isinstance(mode, Envelope) else None
+    unfit = "" if isinstance(told.backdrop, str) else _evidence(pairs, told.backdrop)
     return replace(
         start,
         curves=tuple(found),
@@ -139,6 +153,7 @@ def _shown(start: Compared, pairs: Sequence[Pair], told: Told) -> Compared:
         validation=tuple(row for pair in pairs for row in _validation(pair)),
         rate=envelope.alpha if envelope else None,
         detectable=detectable(envelope, series=2 * len(pairs)) if envelope else (),
+        backdrop=None if start.reason or envelope else backdrop(pairs, found, told.backdrop, unfit),
     )
 
 
@@ -180,7 +195,8 @@ def _reason(failing: Sequence[Finding]) -> str:
 
 
 def _why(found: Compared) -> str:
-    what = f"{found.of_steps} steps of {len(found.metrics)} metrics and {len(found.validation)} validation values"
+    steps, metrics = counted(found.of_steps, "step"), counted(len(found.metrics), "metric")
+    what = f"{steps} of {metrics} and {counted(len(found.validation), 'validation value')}"
     if found.rate is None:
         return f"{what} are equal bit for bit"
     return f"{what} lie in the envelope of equal code (false alarms of such a comparison: at most {found.rate:g})"
@@ -265,6 +281,8 @@ def _notes(pairs: Sequence[Pair], told: Told) -> Iterator[str]:
                 yield f"the {called} side, seed {run.seed}: every update is made at rate 0; take more steps to see one"
     if isinstance(told.mode, Envelope) and told.mode.unsteady:
         yield f"differs among runs of equal code and is not compared: {', '.join(told.mode.unsteady)}"
+    if isinstance(told.mode, Envelope) and all(spread.only is not None for spread in told.mode.spreads.values()):
+        yield f"all {len(told.mode.runs)} A/A runs are alike: their envelope knows of no noise and asks equal bits"
     unseen = blind(pairs[0][0], told.schedule) if told.schedule else ""
     if unseen:
         yield unseen

@@ -27,7 +27,7 @@ def curves(left: Series, right: Series, mode: Mode, m: int) -> Iterator[Curve]:
         high: Numbers = ()
         outside: tuple[int, ...] = ()
         if isinstance(mode, Envelope):
-            low, high = _bounds(mode, metric, length, m)
+            low, high = bounds(mode, metric, length, m)
             called = names(left, right)
             outside = tuple(
                 place for place in places if any(strays(both[place - 1], called, mode, (place, metric), m))
@@ -66,7 +66,8 @@ def _numbers(leaves: Leaves) -> Numbers:
     return tuple(told.number() if told else None for told in leaves)
 
 
-def _bounds(envelope: Envelope, metric: Key, length: int, m: int) -> tuple[Numbers, Numbers]:
+def bounds(envelope: Envelope, metric: Key, length: int, m: int) -> tuple[Numbers, Numbers]:
+    """The lowest and the highest of a metric at each step; None where it has no bounds."""
     found = [
         envelope.bounds((step, metric), m) if (step, metric) in envelope.spreads else None
         for step in range(1, length + 1)

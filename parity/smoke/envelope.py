@@ -11,8 +11,15 @@ equal code leaves it anywhere is at most alpha, however the cells depend on each
 highest of the n runs are no such interval: the next run leaves them with the chance 2/(n+1) in each cell, a third at
 n = 5.
 
-A cell in which all runs are equal is held to those very bits. Words (digests) that differ among the runs say nothing
-about another run: of them only the presence is asked.
+Noise may also be discrete: most runs are equal, one goes another way, and at which step is chance. Five runs that are
+alike in a cell, or apart by a last bit, are no proof then that the sixth is. So a metric is held to its very bits only
+where it is alike in all of its cells, and no cell of another has a spread below the root mean square of its spreads
+over the steps. That only widens, so the rate above still holds for normal noise; the price is that a step with less
+noise than the others is held no closer than they are. For discrete noise no formula gives the rate: what a run does
+with the chance p stays unseen by n of them with the chance (1 - p)^n, and the next run that does it is an alarm. A/A
+runs beside the evidence (`porttool smoke --aa N`) measure it.
+
+Words (digests) that differ among the runs anywhere say nothing about another run: of them only the presence is asked.
 """
 
 from __future__ import annotations
@@ -21,7 +28,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
 from typing import Any
@@ -35,12 +42,12 @@ FEWEST = 5
 ALPHA = 0.01
 POWER = 0.9
 ASSUMPTION = (
-    "the noise of a metric at a step is normal, and where the A/A runs are equal there is none; metrics and steps may "
-    "depend on each other"
+    "the noise of a metric at a step is normal, and a metric that is equal in all A/A runs has none; metrics and "
+    "steps may depend on each other; for other noise the rate is what `porttool smoke --aa N` measures"
 )
 # The step under which the cells of the validation stand.
 VALIDATION = 0
-_NAMES = {"alpha", "runs", "scenario", "digests", "seal", "series"}
+_NAMES = {"alpha", "assumption", "runs", "scenario", "digests", "seal", "series"}
 Cell = tuple[int, Key]
 
 
@@ -50,7 +57,7 @@ class Refused(ValueError):
 
 @dataclass(frozen=True)
 class Spread:
-    """One cell over the runs: `only` is what all of them hold bit for bit, None where they differ."""
+    """One cell over the runs: `only` is what has to be held bit for bit, None where equal code may differ."""
 
     type: str
     only: Leaf | None
@@ -110,11 +117,17 @@ class Envelope:
     def spreads(self) -> Mapping[Cell, Spread]:
         """Every cell, by step (from 1; the validation stands under 0) and metric."""
         columns = [dict(cells(run)) for run in self.runs]
-        return {cell: _spread([column[cell] for column in columns]) for cell in columns[0]}
+        found = {cell: _spread([column[cell] for column in columns]) for cell in columns[0]}
+        # A metric of the validation is another than one of the steps, though it may have its name.
+        by_metric: dict[tuple[bool, Key], dict[Cell, Spread]] = {}
+        for (step, name), spread in found.items():
+            by_metric.setdefault((step == VALIDATION, name), {})[step, name] = spread
+        pooled = {cell: spread for own in by_metric.values() for cell, spread in _pooled(own).items()}
+        return {cell: pooled[cell] for cell in found}
 
     @cached_property
     def unsteady(self) -> tuple[Key, ...]:
-        """Metrics whose words differ among the runs at a step: not compared there."""
+        """Metrics whose words differ among the runs at any step: not compared."""
         found = {name for (_, name), spread in self.spreads.items() if spread.only is None and not spread.numeric}
         return tuple(sorted(found))
 
@@ -208,6 +221,24 @@ def _spread(found: Sequence[Leaf]) -> Spread:
     return Spread(first.type, None, mean, math.sqrt(square / (len(numbers) - 1)))
 
 
+def _pooled(own: Mapping[Cell, Spread]) -> dict[Cell, Spread]:
+    """The cells of one metric: alike in all, or none narrower than all of them together."""
+    if all(spread.only is not None for spread in own.values()):
+        return dict(own)
+    square = math.fsum(spread.deviation**2 for spread in own.values()) / len(own)
+    return {cell: _widened(spread, math.sqrt(square)) for cell, spread in own.items()}
+
+
+def _widened(spread: Spread, least: float) -> Spread:
+    if spread.only is None:
+        return replace(spread, deviation=max(spread.deviation, least)) if spread.numeric else spread
+    if not spread.numeric:
+        return replace(spread, only=None) if spread.type == "str" else spread
+    mean = spread.only.number()
+    # No interval is laid around a NaN or an infinity.
+    return spread if mean is None or not math.isfinite(mean) else Spread(spread.type, None, mean, least)
+
+
 def detectable(envelope: Envelope, *, series: int = 2) -> tuple[Detectable, ...]:
     """What a comparison of so many runs can see, per numeric metric of the steps: to be told beside every MATCH."""
     m = max(1, envelope.compared(series))
@@ -229,6 +260,7 @@ def to_json(envelope: Envelope) -> str:
     texts = [stored.to_json(run).rstrip("\n") for run in envelope.runs]
     head = {
         "alpha": envelope.alpha,
+        "assumption": ASSUMPTION,
         "runs": len(envelope.runs),
         "scenario": envelope.scenario,
         "digests": [run.digest() for run in envelope.runs],
@@ -257,7 +289,8 @@ def from_json(text: str) -> Envelope:
     except (TypeError, AttributeError, ValueError) as error:
         raise Refused(f"this is not an envelope: {error}") from error
     own = json.loads(to_json(envelope))
-    odd = [name for name in sorted(_NAMES) if told[name] != own[name]]
+    # The assumption is told to a reader; it may be said in other words.
+    odd = [name for name in sorted(_NAMES - {"assumption"}) if told[name] != own[name]]
     if odd:
         raise Refused(f"the runs are not those that the evidence was made of: {', '.join(odd)} differ")
     return envelope

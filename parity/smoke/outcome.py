@@ -25,7 +25,8 @@ class Told:
     """How runs are compared.
 
     `windows`: length of the rolling windows, 0 for none. `updates`: optimizer steps that each training step takes.
-    `shared_fails`: whether a law that both sides break alike fails.
+    `shared_fails`: whether a law that both sides break alike fails. `backdrop`: evidence that is shown behind an exact
+    comparison and decides nothing, or why there is none that can be read.
     """
 
     mode: Mode = "exact"
@@ -34,6 +35,7 @@ class Told:
     schedule: Schedule | None = None
     updates: int | None = None
     shared_fails: bool = False
+    backdrop: Envelope | str = ""
 
 
 @dataclass(frozen=True)
@@ -130,11 +132,32 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Leaves:
+    """The first step at which a side leaves the envelope in a metric."""
+
+    seed: int
+    metric: Key
+    side: Literal["left", "right"]
+    step: int
+
+
+@dataclass(frozen=True)
+class Backdrop:
+    """The envelope behind an exact comparison: lows and highs by step. `refused`: why it is not drawn."""
+
+    bands: Mapping[Key, tuple[tuple[float | None, ...], tuple[float | None, ...]]] = field(default_factory=dict)
+    leaves: tuple[Leaves, ...] = ()
+    runs: int = 0
+    refused: str = ""
+
+
+@dataclass(frozen=True)
 class Compared:
     """One scenario compared. `findings` fail, in the order of the steps; `shared` are laws both sides break alike.
 
     `equal_steps` of `of_steps` steps (of all seeds) are equal in every metric, bit for bit. `rate` is the chance that
     a comparison of equal code differs, under `envelope.ASSUMPTION`; None in exact mode, where equal means equal.
+    `backdrop` has no part in the verdict.
     """
 
     scenario: str
@@ -156,6 +179,7 @@ class Compared:
     validation: tuple[Row, ...] = ()
     rate: float | None = None
     detectable: tuple[Detectable, ...] = ()
+    backdrop: Backdrop | None = None
 
     @property
     def first(self) -> Finding | None:

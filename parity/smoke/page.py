@@ -10,7 +10,7 @@ from pathlib import Path
 from parity.smoke import plot, tables
 from parity.smoke.compare import Finding
 from parity.smoke.page_panel import panels
-from parity.smoke.page_shown import Shown, answer, extent, how, provenance, written
+from parity.smoke.page_shown import Shown, answer, behind, extent, how, provenance, written
 from parity.smoke.page_svg import STYLE, drawing, legend
 from parity.smoke.tables import Grid, markdown
 from parity.verdict import Verdict, overall
@@ -77,6 +77,7 @@ def _scenario(one: Shown, ident: str) -> Html:
         *_first(one),
         *_crashes(one),
         *_pictures(one, ident),
+        *_behind(one),
         *_causes(one),
         *_grids(one),
         *_listed("Everything that is wrong", [_line(one, found) for found in told.findings[1:]]),
@@ -117,6 +118,16 @@ def _pictures(one: Shown, ident: str) -> Iterator[Html]:
     yield legend(one.sides, drawn)
     shown = [figure(drawing(panel, f"{ident}-{k}", one.sides), panel.told) for k, panel in enumerate(drawn)]
     yield element("div", *shown, class_="panels")
+
+
+def _behind(one: Shown) -> Iterator[Html]:
+    """Where a side leaves the envelope that an exact comparison stands before."""
+    told, lines = behind(one)
+    if told:
+        yield element("h3", "Against the envelope of equal code")
+        yield element("p", f"{told[0].upper()}{told[1:]}{':' if lines else '.'}")
+        rest = [f"and {len(lines) - _LISTED} more"] * (len(lines) > _LISTED)
+        yield from [items([*lines[:_LISTED], *rest])] if lines else []
 
 
 def _causes(one: Shown) -> Iterator[Html]:

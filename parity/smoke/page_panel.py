@@ -178,12 +178,13 @@ def _panel(told: Compared, curves: Sequence[Curve], sides: tuple[str, str]) -> P
     for curve in curves:
         seed = f", seed {curve.seed}" if several else ""
         traces += [Trace("left", f"{sides[0]}{seed}", curve.left), Trace("right", f"{sides[1]}{seed}", curve.right)]
-    edges = zip(curves[0].low, curves[0].high, strict=True)
+    behind = told.backdrop.bands.get(metric) if told.backdrop else None
+    edges = zip(*(behind or (curves[0].low, curves[0].high)), strict=True)
     band = tuple((low, high) if low is not None and high is not None else None for low, high in edges)
     limits = next(((row.band.low, row.band.high) for row in told.bands if row.metric == metric), None)
     parted = [step for curve in curves for step in away(curve)]
     means, window = _means(told, metric) if not several else ((), 0)
-    line = below(curves)
+    line = "; ".join([below(curves), *backdrop_lines(told, sides, metric)])
     return Panel(metric, tuple(traces), band, limits, means, window, min(parted, default=None), line)
 
 
@@ -195,6 +196,17 @@ def _means(told: Compared, metric: str) -> tuple[tuple[Mean, ...], int]:
     left = Mean("left", tuple((middle, mean) for middle, mean, _ in at if mean is not None))
     right = Mean("right", tuple((middle, mean) for middle, _, mean in at if mean is not None))
     return (left, right), rows[0].last - rows[0].first + 1
+
+
+def backdrop_lines(told: Compared, sides: tuple[str, str], metric: str = "") -> list[str]:
+    """A line for each metric (or this one) and side that leaves the envelope behind an exact comparison."""
+    found = []
+    for one in told.backdrop.leaves if told.backdrop else ():
+        if metric in ("", one.metric):
+            seed = f", seed {one.seed}" if len(told.seeds) > 1 else ""
+            which = "" if metric else f"{one.metric} "
+            found.append(f"{which}leaves the envelope at step {one.step} ({sides[one.side == 'right']}{seed})")
+    return found
 
 
 def ulps(count: int | None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from parity.record import Leaf
 from parity.smoke.compare import Compared
+from parity.smoke.page_panel import backdrop_lines
 from parity.smoke.series import Series
 from parity.verdict import Verdict, overall
 from porttool.report import counted
@@ -107,9 +108,26 @@ def written(held: Leaf | None) -> str:
 def how(told: Compared) -> str:
     """By what measure the sides were compared."""
     if told.mode == "exact":
-        return "Exact: every metric of every step and the validation, bit for bit."
-    rate = f" Code that is equal differs with a probability of {told.rate:.2g}." if told.rate is not None else ""
+        drawn = told.backdrop is not None and not told.backdrop.refused
+        behind = " The envelope behind the lines decides nothing." if drawn else ""
+        return f"Exact: every metric of every step and the validation, bit for bit.{behind}"
+    # Noise that none of the runs showed, and discrete noise, are not in the formula.
+    sure = "if noise is normal; `porttool smoke --aa N` measures it"
+    rate = f" Code that is equal differs with a probability of {told.rate:.2g} at most, {sure}." if told.rate else ""
     return f"Envelope: every metric of every step within what the source's own runs allow, two-sided.{rate}"
+
+
+def behind(one: Shown) -> tuple[str, list[str]]:
+    """The envelope behind an exact comparison: a sentence, and a line for each metric and side that leaves it."""
+    held = one.compared.backdrop
+    if held is None:
+        return "", []
+    if held.refused:
+        return f"the envelope of equal code is not drawn: {held.refused}", []
+    runs = f"the envelope of {counted(held.runs, 'run')} of the source (it decides nothing)"
+    left = len({leaves.metric for leaves in held.leaves})
+    told = f"{counted(left, 'metric')} of {len(held.bands)} leave {runs}" if left else f"no metric leaves {runs}"
+    return told, backdrop_lines(one.compared, one.sides)
 
 
 def provenance(results: Sequence[Shown]) -> tuple[list[tuple[str, str, str]], list[tuple[str, str]]]:

@@ -159,9 +159,8 @@ def _xy(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]
 
 
 def _below(told: str) -> str:
-    """The line below a plot, in two where it is long."""
-    head, sep, rest = told.partition("; ")
-    return f"{_plain(head)};\n{_plain(rest)}" if sep else _plain(told)
+    """The line below a plot, broken where a new thing is told."""
+    return ";\n".join(map(_plain, told.split("; ")))
 
 
 def _plain(text: str) -> str:

@@ -99,14 +99,25 @@ class Setting:
             schedule, updates = (of_config(config), updates_per_step(config)) if ours else (None, None)
         except ValueError as error:
             raise ManifestError(f"{AT}.base: {error}", self.where("base")) from error
+        exact = self.how.compare == "exact"
         return Told(
-            mode="exact" if self.how.compare == "exact" else self.evidence(scenario.name),
+            mode="exact" if exact else self.evidence(scenario.name),
             windows=self.how.windows,
             bands=self.how.bands,
             schedule=schedule,
             updates=updates,
             shared_fails=any(fnmatchcase(LAWS, glob) for glob in failing(self.manifest.parity)),
+            backdrop=self._backdrop(scenario.name) if exact else "",
         )
+
+    def _backdrop(self, scenario: str) -> Envelope | str:
+        """The envelope to show behind an exact comparison: it is not asked for, so that nothing is refused for it."""
+        if not self.evidence_file(scenario).is_file():
+            return ""
+        try:
+            return self.evidence(scenario)
+        except ManifestError as error:
+            return str(error.args[0])
 
     def evidence_file(self, scenario: str) -> Path:
         """Where the A/A runs of a scenario are kept."""

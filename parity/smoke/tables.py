@@ -11,7 +11,7 @@ from itertools import product
 from parity.record import Leaf
 from parity.smoke.compare import Compared, Curve
 from parity.smoke.page_panel import apart, away, chosen, number, ulps
-from parity.smoke.page_shown import Shown, answer, extent, how
+from parity.smoke.page_shown import Shown, answer, behind, extent, how
 from porttool.errors import visible
 from porttool.report import counted
 from porttool.report_markdown import LIMIT, code
@@ -243,7 +243,9 @@ def _joined(results: Sequence[Shown], rendered: Callable[[int, Section, int], st
             lines += [f"First divergence: {code(told.first.key)}: {_text(one.spoken(told.first.told))}", ""]
         lines += [f"- {code(cause.commit[:10])} {code(cause.subject)}: {_text(cause.told)}" for cause in one.causes]
         lines += [f"- {_text(one.spoken(note))}" for note in told.notes]
-        lines += [""] if one.causes or told.notes else []
+        drawn, left = behind(one)
+        lines += [f"- {_text(line)}" for line in (drawn, *left[:_ROWS]) if line]
+        lines += [""] if one.causes or told.notes or drawn else []
         lines += [f"{_text(name)} ended early.\n" for name, _ in one.crashes()]
         lines += filter(None, (rendered(place, section, levels[section]) for section in _SECTIONS))
     return "\n".join(lines)

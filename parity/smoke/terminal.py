@@ -12,7 +12,7 @@ from rich.text import Text
 
 from parity.smoke.compare import Curve
 from parity.smoke.page_panel import apart, away, chosen, number, ulps
-from parity.smoke.page_shown import Shown, answer, written
+from parity.smoke.page_shown import Shown, answer, behind, written
 from parity.verdict import Verdict
 from porttool.errors import visible
 from porttool.report import counted
@@ -48,6 +48,7 @@ def _scenario(one: Shown, out: Console) -> None:
     for cause in one.causes:
         _tell(out, f"  commit {cause.commit[:10]}  {cause.subject}: {cause.told}")
     _metrics(one, out)
+    _behind(one, out)
     wrong = [row for row in told.validation if not row.equal]
     for row in wrong[:_LISTED]:
         _tell(out, f"validation {row.key}: {written(row.left)} | {written(row.right)}")
@@ -70,6 +71,17 @@ def _first(one: Shown, out: Console) -> None:
         _tell(out, f"  {name.ljust(width)}  {written(held)}")
     if found.cause:
         _tell(out, f"  likely cause: {one.spoken(found.cause)}")
+
+
+def _behind(one: Shown, out: Console) -> None:
+    """Where a side leaves the envelope that an exact comparison stands before."""
+    told, lines = behind(one)
+    if told:
+        _tell(out, told)
+    for line in lines[:_LISTED]:
+        _tell(out, f"  {line}")
+    if len(lines) > _LISTED:
+        _tell(out, f"  and {len(lines) - _LISTED} more")
 
 
 def _metrics(one: Shown, out: Console) -> None:

@@ -115,13 +115,28 @@ def worded(words, side=run):
 
 
 def test_words_that_differ_among_equal_runs_are_not_compared():
-    """A digest that no A/A run repeats says nothing, which is told; where it repeats it is held to its bits."""
+    """A digest that differs among A/A runs at any step says nothing at any, which is told; it has to be there."""
     evidence = Told(measured([worded(("a", word)) for word in "bcdef"]))
     told = compared([worded("ax")], [worded("ay", target)], evidence)
     assert told.verdict is Verdict.MATCH
     assert told.notes == ("differs among runs of equal code and is not compared: digest/responses",)
-    assert compared([worded("ax")], [worded("zy", target)], evidence).first.key == "step[1].digest/responses"
+    assert compared([worded("ax")], [worded("zy", target)], evidence).verdict is Verdict.MATCH
     assert compared([worded("ax")], [target(steps=2)], evidence).verdict is Verdict.DIFFER
+
+
+def test_words_that_all_runs_repeat_are_held_to_their_bits():
+    """A digest that is alike at every step of all A/A runs has no noise: any other word differs."""
+    evidence = Told(measured([worded("ab") for _ in range(5)]))
+    assert compared([worded("ab")], [worded("ab", target)], evidence).verdict is Verdict.MATCH
+    assert compared([worded("ab")], [worded("az", target)], evidence).first.key == "step[2].digest/responses"
+
+
+def test_runs_without_any_noise_are_told():
+    """Evidence in which nothing differs holds both sides to its bits, which a reader is told."""
+    told = compared([run()], [target()], Told(measured([run() for _ in range(5)])))
+    assert told.verdict is Verdict.MATCH
+    assert "all 5 A/A runs are alike" in told.notes[0]
+    assert not any("are alike" in note for note in compared([run()], [target()], WITHIN).notes)
 
 
 def test_noise_at_a_limit_is_no_fault_of_one_side():
@@ -132,3 +147,10 @@ def test_noise_at_a_limit_is_no_fault_of_one_side():
     told = compared([left], [right], Told(evidence))
     assert (told.verdict, len(told.shared)) == (Verdict.MATCH, 1)
     assert compared([left], [right], EXACT).verdict is Verdict.DIFFER
+
+
+def test_one_of_a_kind_is_counted_as_one():
+    """One step and one validation value are no plural."""
+    less = (0, "answered", None)
+    told = compared([run(less, steps=1)], [target(less, steps=1)], Told())
+    assert told.reason == "1 step of 11 metrics and 1 validation value are equal bit for bit"
