@@ -20,7 +20,7 @@ from pathlib import Path
 from parity.driver import shown
 from parity.record import Capture, from_json, to_json
 from parity.scenario import Job
-from parity.trees import write_tree
+from parity.trees import Trees, altered, without_folders, write_tree
 from parity.worker import Order
 from porttool.errors import EnvironmentFault
 from porttool.repo import Repository
@@ -132,11 +132,17 @@ print(json.dumps(found))
 
 
 def checkout(repo: str, ref: str, side: str, cache: Path) -> Checkout:
-    """The tree of a ref, extracted once per tree id. The repository and its work tree are only read."""
+    """The tree of a ref, extracted once per tree id. The repository and its work tree are only read.
+
+    What a run has written there would count as the side's own code from then on: such a folder is made anew.
+    """
     repository = Repository.open(repo)
     commit = repository.resolve(ref)
     tree = repository.commit(commit).tree
     folder = cache / "checkouts" / tree
+    if folder.is_dir() and altered(repository, tree, folder):
+        with tempfile.TemporaryDirectory(dir=folder.parent) as aside:
+            _move_in(folder, Path(aside) / "tree")
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as partial:
@@ -204,9 +210,12 @@ def capture(
         for drive in dict.fromkeys(jobs[place].drive for place in todo):
             places = [place for place in todo if jobs[place].drive == drive]
             running.append(_Running.start(side, jobs, places, keys, stack, cache, layout, len(answers) - 1))
+    guarded = Trees(process.side.folder for process in running)
     try:
         for process in running:
-            for place, told in process.finish():
+            for place, found in process.finish():
+                why = process.told(found.crashed) or guarded.altered()
+                told = replace(found, crashed=why) if why else found
                 answers[process.row][place] = told
                 if not told.crashed:
                     _keep(cache, process.keys[place], told)
@@ -288,6 +297,12 @@ class _Running:
             tail = "\n".join(log.strip().splitlines()[-TAIL_LINES:]) or "it wrote nothing"
             crashed = f"{tail}\nthe worker gave no answer; its status: {code}"
             yield place, Capture(job.scenario, job.side, self.provenance, {}, crashed)
+
+    def told(self, crashed: str) -> str:
+        """The last lines of a job without the folders it ran in."""
+        return without_folders(
+            crashed, {str(self.side.folder): "<tree>", self.folder.name: "<run>", str(HERE.parent): "<porttool>"}
+        )
 
     def end(self) -> None:
         """Stop the worker and what it forked, and take its folder away; harmless where both are gone."""

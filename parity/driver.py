@@ -122,7 +122,20 @@ def observed(told: Any) -> dict[str, dict[Key, Leaf]]:
     """
     if not isinstance(told, Mapping) or not all(isinstance(keys, Mapping) for keys in told.values()):
         raise TypeError(f"the driver returned {type(told).__name__}; wanted is {{probe: {{key: value}}}}")
-    return {str(probe): dict(flatten(_recorded(keys, str(probe)))) if keys else {} for probe, keys in told.items()}
+    odd = next((probe for probe in told if not isinstance(probe, str)), None)
+    if odd is not None:
+        raise TypeError(f"a probe is called {odd!r}, which is not a string")
+    return {probe: _keyed(keys, probe) if keys else {} for probe, keys in told.items()}
+
+
+def _keyed(keys: Any, probe: str) -> dict[Key, Leaf]:
+    """Every leaf by its key. Raises ValueError where two have the same: one of them would not be compared."""
+    found: dict[Key, Leaf] = {}
+    for key, held in flatten(_recorded(keys, probe)):
+        if key in found:
+            raise ValueError(f"{probe} has the key {key!r} twice: as it is written, and by mappings or lists inside")
+        found[key] = held
+    return found
 
 
 def _recorded(value: Any, key: str) -> Any:

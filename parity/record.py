@@ -39,7 +39,12 @@ class Leaf:
         """The value as a float where it is a number; None where it is not."""
         if self.type == "float":
             return float.fromhex(self.value)
-        return float(self.value) if self.type == "int" else None
+        if self.type != "int":
+            return None
+        try:
+            return float(self.value)
+        except OverflowError:  # it is compared as it stands; no curve goes there
+            return None
 
 
 def leaf(value: object, origin: str = "") -> Leaf:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -44,9 +45,14 @@ def main(order_file: str, out: str) -> int:
     """Write `<n>.json`, a capture, for each job of the order; a job that dies leaves its last lines there."""
     order = order_from_json(Path(order_file).read_text(encoding="utf-8"))
     sys.path[:0] = [order.tree, str(ROOT)]
+    from parity.smoke.leftover import die_with_parent
+
+    # It has a session of its own: whoever started it may be gone without having ended it.
+    die_with_parent(signal.SIGKILL, os.getppid())
     from parity.record import Capture, to_json
     from parity.scenario import job_from_json
 
+    worker = os.getpid()
     jobs = [replace(job_from_json(text), tree=order.tree) for text in order.jobs]
     folder = Path(out)
 
@@ -75,6 +81,8 @@ def main(order_file: str, out: str) -> int:
         if child:
             os.waitpid(child, 0)
             continue
+        if len(jobs) > 1:
+            die_with_parent(signal.SIGKILL, worker)
         scratch = Path(order.scratch) / str(place)
         with _Crash() as crash:
             keep(place, observe(job, scratch))

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
+from typing import TextIO
 
 from porttool import __version__
 from porttool.arguments import Parser
@@ -41,6 +42,9 @@ VERBS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code; the only place where a fault becomes text."""
     words = list(sys.argv[1:] if argv is None else argv)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed before we began
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A path need not be text; a report about it must not fail for that.
@@ -55,6 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _silence(sys.stdout)
         return EXIT_PIPE
     except OSError as error:
+        _silence_if_lost(sys.stdout)
         where = os.fsdecode(error.filename) if error.filename else ""
         return _told(EnvironmentFault(f"{error.strerror or error}", where, "the work can be started again"))
     except KeyboardInterrupt:
@@ -111,8 +116,16 @@ def _told(error: PortError) -> int:
 def _say(text: str) -> None:
     try:
         print(visible(text, lines=True), file=sys.stderr, flush=True)
-    except BrokenPipeError:
+    except OSError:  # nobody reads, or the disk is full: the exit code still says it
         _silence(sys.stderr)
+
+
+def _silence_if_lost(stream: TextIO) -> None:
+    """What stdout could not take it is not asked to take again at exit, which would have another exit code."""
+    try:
+        stream.flush()
+    except OSError:
+        _silence(stream)
 
 
 def _silence(stream: object) -> None:

@@ -103,9 +103,9 @@ def cache_folder() -> Path:
     """Where captures, trees and scans are kept: `PORTTOOL_CACHE`, else the user's cache folder."""
     named = os.environ.get("PORTTOOL_CACHE")
     if named:
-        return Path(named) / "parity"
+        return Path(named).absolute() / "parity"  # a worker has a folder of its own
     home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "porttool" / "parity"
+    return (Path(home).absolute() if home else Path.home() / ".cache") / "porttool" / "parity"
 
 
 def targets(target: Target) -> list[str]:

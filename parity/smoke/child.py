@@ -32,6 +32,7 @@ def work(order_file: str) -> int:
     from parity.driver import load
     from parity.smoke import series
     from parity.smoke.order import from_json
+    from porttool.report import counted
 
     signal.signal(signal.SIGTERM, _end)
     order = from_json(Path(order_file).read_text(encoding="utf-8"))
@@ -44,6 +45,9 @@ def work(order_file: str) -> int:
     about = series.Series(job["scenario"], job["side"], order.seed, order.provenance, (), {})
     with _Crash() as crash:
         validation = load(order.driver)(order, writer)
+        if writer.count != order.steps:
+            # Both sides may stop early alike: that is no match of what was asked for.
+            raise ValueError(f"the driver made {counted(writer.count, 'step')}, and was asked for {order.steps}")
         writer.done(about, validation)
     if crash.lines:
         steps = tuple(series.steps_so_far(Path(order.out)))

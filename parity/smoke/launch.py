@@ -20,6 +20,7 @@ from parity.smoke.room import NEEDED, available, room
 from parity.smoke.running import Running
 from parity.smoke.runs import Cache, Run
 from parity.smoke.series import Series
+from parity.trees import Trees
 from porttool.errors import EnvironmentFault
 from porttool.report import counted
 
@@ -77,9 +78,12 @@ def launch(
             raise EnvironmentFault("training runs need Linux: what they leave is found in /proc", sys.platform)
         for left in leftover.sweep():
             watch.say(f"ended what a smoke that was killed had left: {left}")
+        guarded = Trees(run.side.folder for run in todo.values())
         with interruptible() as interrupt, ExitStack() as at_the_end:
             at_the_end.callback(launcher.end)
             for one, told in launcher.all(todo, interrupt):
+                if why := one.told(told.crashed) or guarded.altered():
+                    told = replace(told, crashed=why)
                 done[one.key] = told
                 if not told.crashed:
                     kept.put(one.run, told)

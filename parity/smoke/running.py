@@ -20,6 +20,7 @@ from parity.smoke.leftover import MARK, Left, Ours
 from parity.smoke.order import FitOrder
 from parity.smoke.runs import Run
 from parity.smoke.series import Series
+from parity.trees import without_folders
 
 # Seconds before a run is ended: for its start, and for each step, on a machine that is busy with other things.
 LIMIT, EACH = 600.0, 120.0
@@ -115,6 +116,11 @@ class Running:
         crashed = f"{tail}\nthe run gave no answer; {self.how()}"
         about = Series(self.run.job.scenario, self.run.job.side, self.run.seed, self.provenance, (), {})
         return replace(about, steps=tuple(series.steps_so_far(self.out)), crashed=crashed)
+
+    def told(self, crashed: str) -> str:
+        """The last lines of a run without the folders it ran in."""
+        own = {str(self.run.side.folder): "<tree>", str(self.ours.folder): "<run>"}
+        return without_folders(crashed, {**own, str(PARITY.parent): "<porttool>"})
 
     def how(self) -> str:
         """How a run ended that did not come to its end."""

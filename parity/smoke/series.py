@@ -62,7 +62,12 @@ class Series:
 
 
 def leaves(values: Mapping[str, Any]) -> dict[Key, Leaf]:
-    """Metrics as leaves. Raises TypeError on a value that is no scalar."""
+    """Metrics as leaves. Raises TypeError on what is no mapping of names to scalars."""
+    if not isinstance(values, Mapping):
+        raise TypeError(f"metrics are {type(values).__name__}; wanted is {{name: value}}")
+    odd = next((name for name in values if not isinstance(name, str)), None)
+    if odd is not None:
+        raise TypeError(f"a metric is called {odd!r}, which is not a string")
     return {name: leaf(value) for name, value in values.items()}
 
 
@@ -75,12 +80,24 @@ class Writer:
         self._variance: list[float] = []
         self._seconds: list[float] = []
 
+    @property
+    def count(self) -> int:
+        """Steps told so far."""
+        return len(self._steps)
+
     def step(self, values: Mapping[str, Any], *, variance: float, seconds: float) -> None:
-        """One finished training step; who watches the run reads it from the file at once."""
-        self._steps.append(leaves(values))
+        """One finished training step; who watches the run reads it from the file at once.
+
+        Raises TypeError on a value that is no scalar, and ValueError on a step that says nothing.
+        """
+        told = leaves(values)
+        if not told:
+            raise ValueError(f"step {len(self._steps) + 1} has no metric")
+        variance, seconds = float(variance), float(seconds)
+        self._steps.append(told)
         self._variance.append(variance)
         self._seconds.append(seconds)
-        line = json.dumps({"step": _plain(self._steps[-1]), "variance": variance.hex(), "seconds": seconds})
+        line = json.dumps({"step": _plain(told), "variance": variance.hex(), "seconds": seconds})
         with open(self.folder / "steps.jsonl", "a", encoding="utf-8") as file:
             file.write(line + "\n")
 
@@ -122,20 +139,20 @@ def to_json(told: Series) -> str:
 
 def from_json(text: str) -> Series:
     """The series that `to_json` wrote. Raises ValueError on anything else."""
-    told = json.loads(text)
     try:
+        told = json.loads(text)
         return Series(
-            told["scenario"],
-            told["side"],
-            told["seed"],
-            told["provenance"],
+            str(told["scenario"]),
+            str(told["side"]),
+            int(told["seed"]),
+            dict(told["provenance"]),
             tuple(_leaves(step) for step in told["steps"]),
             _leaves(told["validation"]),
             tuple(float.fromhex(value) for value in told["variance"]),
-            tuple(told["seconds"]),
-            told["crashed"],
+            tuple(float(value) for value in told["seconds"]),
+            str(told["crashed"]),
         )
-    except (KeyError, TypeError, IndexError) as error:
+    except (AttributeError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
         raise ValueError(f"not a series: {error!r}") from error
 
 
@@ -144,8 +161,14 @@ def steps_so_far(folder: Path) -> list[Mapping[Key, Leaf]]:
     file = folder / "steps.jsonl"
     if not file.is_file():
         return []
-    lines = file.read_text(encoding="utf-8").split("\n")[:-1]
-    return [_leaves(json.loads(line)["step"]) for line in lines]
+    lines = file.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
+    found: list[Mapping[Key, Leaf]] = []
+    for line in lines:
+        try:
+            found.append(_leaves(json.loads(line)["step"]))
+        except (AttributeError, KeyError, TypeError, IndexError, ValueError):  # not a line of ours
+            break
+    return found
 
 
 def _plain(values: Mapping[Key, Leaf]) -> dict[Key, list[Any]]:
@@ -153,4 +176,7 @@ def _plain(values: Mapping[Key, Leaf]) -> dict[Key, list[Any]]:
 
 
 def _leaves(values: Mapping[str, Sequence[Any]]) -> dict[Key, Leaf]:
-    return {name: Leaf(row[0], row[1]) for name, row in values.items()}
+    found = {name: Leaf(row[0], row[1]) for name, row in values.items()}
+    for held in found.values():
+        held.number()  # what is called a number is one
+    return found

@@ -172,3 +172,17 @@ def test_a_driver_is_shown_without_its_folder(tmp_path):
     assert shown(told).startswith("d.py:step ") and str(tmp_path) not in shown(told)
     assert digest(told) != digest(told.replace(":step", ":other"))
     assert load(told).__name__ == "step"
+
+
+@pytest.mark.parametrize(
+    ("told", "error"),
+    [
+        ({"a": {"x.y": 1, "x": {"y": 2}}}, "a has the key 'x.y' twice"),
+        ({"a": {"x[0]": 1, "x": [2]}}, "twice"),
+        ({1: {"x": 1}, "1": {"x": 2}}, "a probe is called 1"),
+    ],
+)
+def test_two_values_under_one_name_are_refused(told, error):
+    """One of them would hide the other, and a difference in it."""
+    with pytest.raises((TypeError, ValueError), match=error):
+        observed(told)

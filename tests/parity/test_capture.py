@@ -9,6 +9,7 @@ import pytest
 
 from parity import capture as capturing
 from parity.capture import Checkout, Stack, cache_key, capture, checkout, clean_environment, folder_checkout, stack
+from parity.probes.run import cache_folder
 from parity.record import Capture, leaf, to_json
 from parity.scenario import Job, Rows
 from parity.trees import write_tree
@@ -159,11 +160,52 @@ def test_checkout_takes_the_tree_out_once(repo, tmp_path):
     assert (one.folder / "pkg/a.py").read_text() == "x = 1\n"
     assert one.commit == first
     assert one.folder.name == one.tree
-    marker = one.folder / "marker"
-    marker.touch()
+    before = one.folder.stat().st_ino
     assert checkout(str(repo.path), "one", "target", tmp_path / "cache").folder == one.folder
-    assert marker.exists()
+    assert one.folder.stat().st_ino == before
     assert checkout(str(repo.path), "two", "source", tmp_path / "cache").folder != one.folder
+
+
+@pytest.mark.parametrize("path", ["pkg/a.py", "pkg/new.py", "link"])
+def test_a_checkout_that_was_written_to_is_made_anew(repo, tmp_path, path):
+    """What a run left in a side's tree is not taken for the side's code by the next one; compiled modules are none."""
+    oid = repo.commit({"pkg/a.py": "x = 1\n"})
+    folder = checkout(str(repo.path), oid, "source", tmp_path / "cache").folder
+    (folder / "pkg/__pycache__").mkdir()
+    (folder / "pkg/__pycache__/a.pyc").touch()
+    checkout(str(repo.path), oid, "source", tmp_path / "cache")
+    assert (folder / "pkg/__pycache__/a.pyc").exists()
+    (folder / path).symlink_to("pkg") if path == "link" else (folder / path).write_text("x = 2\n")
+    checkout(str(repo.path), oid, "source", tmp_path / "cache")
+    assert (folder / "pkg/a.py").read_text() == "x = 1\n"
+    assert sorted(file.name for file in folder.rglob("*")) == ["a.py", "pkg"]
+    assert [file.name for file in folder.parent.iterdir()] == [folder.name]
+
+
+def test_last_lines_hold_no_folder_of_the_machine(side, tmp_path):
+    """A report goes to others: the folders that a job ran in are told by what they are."""
+    driver = tmp_path / "driver.py"
+    driver.write_text("def step(job, scratch):\n    raise OSError(f'{job.tree}/a {scratch}/b')\n")
+    ((told,),) = capture([(side, [a_job(driver=f"{driver}:step")])], STACK, tmp_path / "cache")
+    assert told.crashed.splitlines()[-1] == "OSError: <tree>/a <run>/scratch/0/b"
+    assert str(tmp_path / "cache") not in told.crashed
+
+
+def test_a_cache_named_by_a_relative_path(tmp_path, monkeypatch):
+    """It is meant from here, not from the folder of a worker."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PORTTOOL_CACHE", "kept")
+    assert cache_folder() == tmp_path / "kept" / "parity"
+
+
+def test_a_job_that_writes_into_a_tree(side, tmp_path):
+    """Nothing is compared after a driver has changed what is compared, and nothing of it is kept."""
+    driver = tmp_path / "driver.py"
+    body = "    open(f'{job.tree}/new.py', 'w').close()\n    return {'a': {'b': 1}}\n"
+    driver.write_text(f"def step(job, scratch):\n{body}")
+    ((told,),) = capture([(side, [a_job(driver=f"{driver}:step")])], STACK, tmp_path / "cache")
+    assert told.crashed.startswith("a run wrote new.py into a side's own tree")
+    assert not (tmp_path / "cache" / "captures").exists()
 
 
 def test_checkout_is_the_tree_byte_for_byte(repo, tmp_path):

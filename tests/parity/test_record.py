@@ -85,3 +85,8 @@ def test_garbage_is_not_a_capture():
     """A file that is no capture is refused with a ValueError."""
     with pytest.raises(ValueError, match="not a capture"):
         from_json(json.dumps({"scenario": "s"}))
+
+
+def test_a_whole_number_beyond_every_float():
+    """It is kept as it is, and is no point of a curve."""
+    assert (leaf(10**400).value, leaf(10**400).number(), leaf(3).number()) == (10**400, None, 3.0)

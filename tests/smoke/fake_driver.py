@@ -1,6 +1,7 @@
 """A trainer of a few lines, in the standard library: what a smoke run does with a good driver, and with bad ones.
 
-`overrides` of the job say how it behaves: `lr=1`, `sleep=0.1`, `crash=2`, `hang=1`, `stray=1`, `port=1`, `exit=3`.
+`overrides` of the job say how it behaves: `lr=1`, `sleep=0.1`, `crash=2`, `hang=1`, `stray=1`, `port=1`, `exit=3`,
+`less=1`, `empty=1`, `written=x.py`.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ def fit(order, writer):
     asked = dict(text.split("=", 1) for _, text in job["overrides"])
     rate = float(asked.get("lr", 1)) * float((Path(order.tree) / "rate.txt").read_text())
     draw, noise = random.Random(order.seed), random.Random() if order.noise == "free" else None
-    _misbehave(asked, Path(order.scratch))
-    for step in range(1, order.steps + 1):
+    _misbehave(asked, Path(order.scratch), Path(order.tree))
+    for step in range(1, order.steps + 1 - int(asked.get("less", 0))):
         time.sleep(float(asked.get("sleep", 0)))
         if asked.get("crash") == str(step):
             raise RuntimeError("the trainer broke")
@@ -36,11 +37,13 @@ def fit(order, writer):
             time.sleep(1000)
         score = draw.random() + rate * step + (noise.gauss(0, 1e-3) if noise else 0.0)
         variance = float(asked.get("variance", 1))
-        writer.step({"score": score, "lr": rate, "updates": 1}, variance=variance, seconds=0.5)
-    return {"val/score": rate}
+        told = {"score": score, "lr": rate, "updates": 1}
+        told = {} if "empty" in asked else {1: score} if "unnamed" in asked else told
+        writer.step(told, variance=variance, seconds=0.5)
+    return None if "nothing" in asked else {"val/score": rate}
 
 
-def _misbehave(asked, scratch):
+def _misbehave(asked, scratch, tree):
     if "stray" in asked:  # a daemon with an environment and a folder of its own: only its ancestry tells
         subprocess.run([sys.executable, "-c", STRAY], env={}, cwd="/", check=True)
     if "child" in asked:
@@ -51,6 +54,8 @@ def _misbehave(asked, scratch):
             ear.listen()
             ear.set_inheritable(True)
             subprocess.Popen(["sleep", "1000"], close_fds=False, start_new_session=True)
+    if "written" in asked:
+        (tree / asked["written"]).touch()
     if "tmp" in asked:
         import tempfile
 

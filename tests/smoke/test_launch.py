@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from parity.capture import Stack
 from parity.smoke import launch as launching
 from parity.smoke import leftover, running, runs
 from parity.smoke.runs import running_digest
+from parity.smoke.series import steps_so_far
 from parity.smoke.watch import Lines
 from porttool.errors import EnvironmentFault
 from tests.smoke.launching import STACK, a_job, a_run, eventually, launched
@@ -124,6 +126,51 @@ def test_the_digest_sees_the_driver(tmp_path):
     running_digest.cache_clear()
     file.write_text("def fit(order, writer): return {}")
     assert running_digest(f"{file}:fit") != before
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("written=x.py", "a run wrote x.py into a side's own tree: what it compares is no longer what was committed"),
+        ("less=1", "ValueError: the driver made 2 steps, and was asked for 3"),
+        ("empty=1", "ValueError: step 1 has no metric"),
+        ("unnamed=1", "TypeError: a metric is called 1, which is not a string"),
+        ("nothing=1", "TypeError: metrics are NoneType; wanted is {name: value}"),
+    ],
+)
+def test_a_run_that_proves_nothing(tmp_path, override, told):
+    """Both sides might do so alike: a run that changes its tree, or says less than was asked, is a crash."""
+    lines: list[str] = []
+    (found,) = launched(tmp_path, [a_run(tmp_path, override)], lines).series
+    assert found.crashed.splitlines()[-1] == told
+    assert kept(tmp_path) == [] and folders(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"steps": ["x"]},
+        {"steps": [{"score": ["float", "zz"]}]},
+        {"steps": [{"score": ["float", None]}]},
+        {"seconds": ["x"]},
+        {"seed": [1]},
+        {"validation": None},
+    ],
+)
+def test_a_kept_run_that_was_damaged_is_run_again(tmp_path, change):
+    """What is no series is as good as none."""
+    first = launched(tmp_path, [a_run(tmp_path)]).series
+    (file,) = (tmp_path / "cache" / "series").iterdir()
+    file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
+    lines: list[str] = []
+    assert [told.digest() for told in launched(tmp_path, [a_run(tmp_path)], lines).series] == [first[0].digest()]
+    assert lines[0] == "1 training run to make"
+
+
+def test_steps_that_are_none_of_ours(tmp_path):
+    """A driver that scribbles over its own steps stops nobody from watching."""
+    (tmp_path / "steps.jsonl").write_bytes(b'{"step": {"score": ["int", 1]}}\n\xff\n[]\n')
+    assert [step["score"].number() for step in steps_so_far(tmp_path)] == [1.0]
 
 
 def test_a_crash_is_an_answer_and_not_kept(tmp_path):
