@@ -54,6 +54,11 @@ Unit = tuple[str, Any, str, tuple[str | int, ...]]
 
 
 def _units(told: Mapping[str, Any]) -> Iterator[Unit]:
+    for side in ("source", "target"):
+        for name, value in (told.get(side) or {}).items():
+            # A side compared with itself always matches. What the port is called says nothing.
+            if name != "branch":
+                yield f"{side}.{name}", value, "", (side, name)
     for number, path in enumerate(told.get("protected") or ()):
         yield f"protected.{path}", path, "", ("protected", number)
     for oid, reason in (told.get("skip") or {}).items():

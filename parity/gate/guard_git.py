@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,12 @@ from parity.gate.guard import Changed, Measure, changed, given, measures, probe,
 from parity.gate.places import in_manifest, relative, top
 from parity.gate.result import Place, Probe
 from porttool.errors import ManifestError, RepositoryError
+from porttool.init_files import named
 from porttool.manifest import Manifest
 from porttool.manifest_nodes import Reader, compose, read_file
 from porttool.manifest_schema import MANIFEST, Free
 from porttool.repo import Repository, blob_id
+from porttool.verbs.choose import project_folder
 
 # The variables by which CI systems name the branch (or commit) that a pull request goes to.
 BASES = (
@@ -91,7 +93,32 @@ def _changes(manifest: Manifest, repository: Repository, tree: str, reasons: Map
             )
         ]
     drivers = _drivers(manifest, repository, tree, {*_driver_files(was), *_driver_files(now)})
-    return [*changed(measures(was, {}), measures(now, places), reasons), *changed(*drivers, reasons), *files]
+    found = changed(measures(was, {}), measures(now, places), reasons)
+    return [*_chosen(manifest, repository, tree, reasons), *found, *changed(*drivers, reasons), *files]
+
+
+def _chosen(
+    manifest: Manifest, repository: Repository, tree: str, reasons: Mapping[str, str]
+) -> Iterator[Changed]:
+    """Whether the project goes by another of its manifests than before, one that was there already."""
+    folder = project_folder(manifest.path.parent)
+    where, held = (relative(folder / name, top(manifest)) for name in ("pyproject.toml", "manifests"))
+    entry, below = repository.file(tree, where), repository.entry(tree, held)
+    text = repository.read(entry.oid).decode("utf-8", "replace") if entry is not None else ""
+    files = repository.entries(below.oid) if below is not None and not below.is_regular else {}
+    was = _default(text, [f"manifests/{name}" for name in files if "/" not in name])
+    here = folder / "pyproject.toml"
+    text = here.read_text(encoding="utf-8", errors="replace") if here.is_file() else ""
+    now = _default(text, [f"manifests/{file.name}" for file in (folder / "manifests").glob("*")])
+    if was and now and was != now:
+        hint = "say why the project goes by another manifest: a line `Gate-Reason: manifest: why` in a commit message"
+        yield Changed("manifest", was, now, given("manifest", reasons), Place(where, 1, "project"), hint)
+
+
+def _default(pyproject: str, files: Iterable[str]) -> str:
+    """The manifest that is taken where none is named; "" where that is open."""
+    found = [name for name in files if name.endswith((".yaml", ".yml"))]
+    return named(pyproject) or (found[0] if len(found) == 1 else "")
 
 
 def _driver_files(told: Mapping[str, Any]) -> set[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,7 +74,8 @@ def _gated(args: argparse.Namespace, files: Mapping[str, Path]) -> Gate:
         name = Path(args.manifest).name if args.manifest else "manifest"
         written(Gate((args.left or "source", args.right or "target"), name, fault=error.message), files)
         raise
-    with progress() as report:
+    # CI cancels a job by SIGTERM: workers are ended and reports written, as for Ctrl-C.
+    with progress() as report, as_interrupt(signal.SIGTERM):
         run = Run(asked, report)
         gate = None
         try:
@@ -82,6 +85,16 @@ def _gated(args: argparse.Namespace, files: Mapping[str, Path]) -> Gate:
             if gate is None and ended is not None:
                 written(run.stopped(ended), files)
     return gate
+
+
+@contextmanager
+def as_interrupt(number: int) -> Iterator[None]:
+    """A signal is answered as Ctrl-C is."""
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 def _asked(args: argparse.Namespace) -> Asked:

@@ -33,6 +33,8 @@ RED = {
         "layout.symbols.C.one_way",
     ),
     "a pair one-way no more": (put("B", "layout", "symbols", "A"), "layout.symbols.A.one_way"),
+    "the source": (put("port/x", "source", "ref"), "source.ref"),
+    "the target before the port": (put("change", "target", "ref"), "target.ref"),
     "a skip taken away": (drop("skip", "7654321"), "skip.7654321"),
     "a policy": (put("drop", "policy", "signatures"), "policy.signatures"),
     "a scenario taken away": (drop("parity", "scenarios", "bold"), "parity.scenarios.bold"),

@@ -48,6 +48,27 @@ def test_another_manifest_is_a_change(pull):
     assert pull.guarded("other.yaml").verdict is Verdict.MATCH
 
 
+def test_the_project_goes_by_another_of_its_manifests(pull):
+    """A manifest that was there already, named in pyproject.toml from now on, is another measure too."""
+    weak = {"manifests/weak.yaml": dumped({**BEFORE, "parity": {"rules": {"*": {"expected": "all of it"}}}})}
+    named = {"pyproject.toml": '[tool.porttool]\nmanifest = "manifests/m.yaml"\n'}
+    pull.repo.commit({**weak, **named}, branch="main", message="two\n")
+    pull.repo.branch("change", "main")
+    switched = {"pyproject.toml": '[tool.porttool]\nmanifest = "manifests/weak.yaml"\n'}
+    pull.repo.commit(switched, branch="change", message="the other\n")
+    told = pull.guarded("weak.yaml")
+    assert [case.name for case in told.bad] == ["manifest"]
+    assert (told.failing[0].left, told.failing[0].right) == ("manifests/m.yaml", "manifests/weak.yaml")
+    pull.repo.commit({"x": "1"}, branch="change", message="x\n\nGate-Reason: manifest: the first port is merged\n")
+    assert pull.guarded("weak.yaml").verdict is Verdict.MATCH
+
+
+def test_the_entry_of_the_only_manifest_is_no_change(pull):
+    """To name in pyproject.toml what was taken before measures by the same."""
+    named = {"pyproject.toml": '[tool.porttool]\nmanifest = "manifests/m.yaml"\n'}
+    assert pull(files=named).verdict is Verdict.MATCH
+
+
 def test_a_manifest_that_could_not_be_read_before(pull):
     """A base whose manifest was none says nothing about what was changed: all of it is new."""
     pull.repo.commit({"manifests/m.yaml": "version: 1\ncommits: [x]\n"}, branch="main", message="broken\n")
