@@ -95,9 +95,11 @@ def _listed(case: Case) -> str:
 
 
 def _lines(one: Found) -> list[str]:
-    sides = [f"  left: {one.left}", f"  right: {one.right}"] if (one.left, one.right) != (None, None) else []
+    held = ("nothing" if value is None else value for value in (one.left, one.right))
+    both = [f"  {side}: {value}" for side, value in zip(("left", "right"), held, strict=True)]
+    sides = both if (one.left, one.right) != (None, None) else []
     at = f" ({one.place})" if one.place else ""
-    return [f"{one.name}{at}", *sides, f"  cause: {one.cause}"]
+    return [f"{one.name}{at}", *sides, f"  cause: {one.why}"]
 
 
 def _text(text: str) -> str:

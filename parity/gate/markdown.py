@@ -15,6 +15,8 @@ from porttool.report_markdown import LIMIT, code
 Section = Callable[[Gate, int], list[str]]
 _MARKS = {Verdict.MATCH: "✅", Verdict.DIFFER: "❌", Verdict.INCOMPARABLE: "⚠️"}
 _MARKUP = re.compile(r"[`*_<>\[\]|#@~\\]|://|^www\.|^[-+]$|^\d+\.$")
+# A list in brackets is one word, whatever spaces it holds.
+_WORDS = re.compile(r"[^\s\[]*\[[^\[\]]{0,200}\]\S*|\S+")
 # By level, the last one says the least: entries of a list, characters of a text, keys of a commit, cases of a finding.
 _LISTED = (400, 200, 100, 50, 25, 12, 0)
 _LONGEST = (2000, 600, 400, 300, 200, 120, 80)
@@ -33,7 +35,7 @@ def markdown(gate: Gate, limit: int = LIMIT) -> str:
     whole = _joined(gate, rendered, dict.fromkeys(_SECTIONS, 0))
     if len(whole) <= limit:
         return whole
-    digest = hashlib.sha256(whole.encode("utf-8", "surrogateescape")).hexdigest()
+    digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
     note = f"Shortened to {limit} characters; everything is in `porttool gate --json` or `--html`. Whole: {digest}."
     for levels in _degraded():
         text = _joined(gate, rendered, levels, note)
@@ -83,7 +85,8 @@ def _why(gate: Gate, level: int) -> list[str]:
         if probe.verdict is Verdict.MATCH:
             continue
         case = next(one for one in probe.bad if one.verdict is probe.verdict)
-        lines += [f"**{_text(probe.name)}** {_text(case.name)}: {_text(_cut(case.reason, level))}", ""]
+        named = "" if case.name == probe.name else f" {_text(case.name)}:"
+        lines += [f"**{_text(probe.name)}**{named} {_text(_cut(case.reason, level))}", ""]
         first = case.failing[0] if case.failing and level < _LAST else None
         if first is None:
             continue
@@ -91,7 +94,7 @@ def _why(gate: Gate, level: int) -> list[str]:
         if (first.left, first.right) != (None, None):
             lines += [f"- {_text(name)}: {code(_cut(held or 'nothing', level))}"
                       for name, held in zip(gate.sides, (first.left, first.right), strict=True)]  # fmt: skip
-        lines.append(f"- cause: {_text(_cut(first.cause, level))}")
+        lines.append(f"- cause: {_text(_cut(first.why, level))}")
         lines.append(f"- line: {code(str(first.place))}" if first.place else "- line: unknown")
         point = gate.opened_by(probe.name, first.name)
         lines += [f"- commit: {code(point.commit[:10])} {_text(point.subject)}"] if point else []
@@ -122,7 +125,7 @@ def _row(probe: Probe, row: Row, level: int) -> str:
     seen = ", ".join(shown) + (f" and {rest} more" if rest else "")
     sides = (code(_cut(held, level)) if held is not None else "" for held in (one.left, one.right))
     at = code(str(one.place)) if one.place else ""
-    cells = (code(_cut(one.name, level)), *sides, _text(_cut(one.cause, level)), at, _text(seen))
+    cells = (code(_cut(one.name, level)), *sides, _text(_cut(one.why, level)), at, _text(seen))
     return f"| {' | '.join(cells)} |"
 
 
@@ -162,7 +165,7 @@ def _declared(gate: Gate, level: int) -> list[str]:
         for probe in gate.probes
         for row in rows(probe, ((c, f) for c in probe.cases for f in c.found if f.rule in ("expected", "declared")))
     ]
-    lines = [f"- {_text(name)} {code(row.found.name)}: {_text(_cut(row.found.cause, level))}" for name, row in found]
+    lines = [f"- {_text(name)} {code(row.found.name)}: {_text(_cut(row.found.why, level))}" for name, row in found]
     return _list("Declared", lines, level)
 
 
@@ -172,7 +175,7 @@ def _shared(gate: Gate, level: int) -> list[str]:
         for probe in gate.probes
         for row in rows(probe, ((c, f) for c in probe.cases for f in c.found if f.rule == "shared" and not f.counts))
     ]
-    lines = [f"- {_text(name)} {code(row.found.name)}: {_text(_cut(row.found.cause, level))}" for name, row in found]
+    lines = [f"- {_text(name)} {code(row.found.name)}: {_text(_cut(row.found.why, level))}" for name, row in found]
     return _folded("Wrong on both sides alike", lines, level)
 
 
@@ -218,8 +221,14 @@ def _cut(text: str, level: int) -> str:
 
 def _text(text: str) -> str:
     """Plain text, in which each word that a code host would take for markup, a link or a mention is a code span."""
-    words = visible(text, lines=True).split()
-    return " ".join(code(word) if _MARKUP.search(word) else word for word in words)
+    words = _WORDS.findall(" ".join(visible(text, lines=True).split()))
+    return " ".join(_word(word) if _MARKUP.search(word) else word for word in words)
+
+
+def _word(text: str) -> str:
+    """A code span, with the punctuation of the sentence behind it."""
+    bare = text.rstrip(",;:")
+    return f"{code(bare)}{text[len(bare) :]}" if bare else code(text)
 
 
 _SECTIONS: tuple[Section, ...] = (_probes, _why, _findings, _ledger, _declared, _warnings, _shared, _provenance)

@@ -16,8 +16,14 @@ _TONES: dict[Verdict, Tone] = {
     Verdict.INCOMPARABLE: "incomparable",
 }
 # Keys, values and causes are long words: they break where they have to, so that every column is on the page.
+# Where there is room, keys and lines, which are looked for and copied, do not break for a long cause.
 _STYLE = """\
 .keys td { overflow-wrap: anywhere; min-width: 5.5rem; }
+@media screen and (min-width: 75rem) {
+  .found td:nth-child(1), .found td:nth-child(5), .declared td:nth-child(2), .declared td:nth-child(4) {
+    min-width: 20rem;
+  }
+}
 """
 _LISTED = 300
 _CASES = 2
@@ -63,23 +69,23 @@ def _verdict(verdict: Verdict) -> Html:
 
 def _why(gate: Gate, probe: Probe) -> Html:
     case = next(one for one in probe.bad if one.verdict is probe.verdict)
-    parts: list[str] = [f"{case.name}: {case.reason}"]
+    parts: list[str] = [probe.says(case)]
     if case.failing:
         parts.append(_first(gate, probe, case.failing[0]))
     found = rows(probe)
     if found:
         lines = [
-            (code(row.found.name), *_values(row.found), row.found.cause, str(row.found.place or ""), _seen(probe, row))
+            (code(row.found.name), *_values(row.found), row.found.why, str(row.found.place or ""), _seen(probe, row))
             for row in found[:_LISTED]
         ]
-        parts.append(_keys(("key", *gate.sides, "cause", "line", "seen in"), lines))
+        parts.append(_keys("found", ("key", *gate.sides, "cause", "line", "seen in"), lines))
     if len(found) > _LISTED:
         parts.append(f"and {len(found) - _LISTED} more: see --json")
     return section(f"{probe.name}: {probe.verdict.value}", *parts, tone=_TONES[probe.verdict])
 
 
-def _keys(head: Sequence[str], lines: Iterable[Sequence[str]]) -> Html:
-    return element("div", table(head, lines), class_="keys")
+def _keys(name: str, head: Sequence[str], lines: Iterable[Sequence[str]]) -> Html:
+    return element("div", table(head, lines), class_=f"keys {name}")
 
 
 def _values(one: Found) -> tuple[str, str]:
@@ -97,7 +103,7 @@ def _seen(probe: Probe, row: Row) -> str:
 def _first(gate: Gate, probe: Probe, one: Found) -> Html:
     pairs = [("first divergence", one.name)]
     pairs += [(name, held or "nothing") for name, held in zip(gate.sides, (one.left, one.right), strict=True)]
-    pairs += [("cause", one.cause), ("line", str(one.place or "unknown"))]
+    pairs += [("cause", one.why), ("line", str(one.place or "unknown"))]
     point = gate.opened_by(probe.name, one.name)
     pairs += [("commit", f"{point.commit[:10]} {point.subject}")] if point else []
     return terms(pairs)
@@ -125,10 +131,10 @@ def _ledger(gate: Gate) -> Html:
 def _told(gate: Gate) -> Iterator[Html]:
     """What differs and is declared, and what both sides have wrong alike."""
     for title, rules in (("Declared", ("expected", "declared")), ("Wrong on both sides alike", ("shared",))):
-        lines = [(probe.name, code(row.found.name), row.found.cause, str(row.found.place or ""))
+        lines = [(probe.name, code(row.found.name), row.found.why, str(row.found.place or ""))
                  for probe in gate.probes for row in rows(probe, _of(probe, rules))]  # fmt: skip
         if lines:
-            yield section(title, _keys(("probe", "key", "why", "line"), lines[:_LISTED]))
+            yield section(title, _keys("declared", ("probe", "key", "why", "line"), lines[:_LISTED]))
 
 
 def _of(probe: Probe, rules: Iterable[str]) -> list[tuple[Case, Found]]:

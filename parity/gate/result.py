@@ -47,6 +47,11 @@ class Found:
         """The key without the scenario, commit or run in which it was seen."""
         return self.key.partition("/")[2] or self.key
 
+    @property
+    def why(self) -> str:
+        """The cause, in the same words in every view where none is known."""
+        return self.cause or "not known"
+
 
 @dataclass(frozen=True)
 class Case:
@@ -86,6 +91,10 @@ class Probe:
     def bad(self) -> tuple[Case, ...]:
         """Cases that do not match, the first one first."""
         return tuple(case for case in self.cases if case.verdict is not Verdict.MATCH)
+
+    def says(self, case: Case) -> str:
+        """What a case says; one that is named like the probe is the probe itself."""
+        return case.reason if case.name == self.name else f"{case.name}: {case.reason}"
 
 
 class Open(NamedTuple):
@@ -165,16 +174,17 @@ class Gate:
         if not bad:
             return self.fault or "nothing was checked"
         names = ", ".join(probe.name for probe in bad)
-        first = bad[0].bad[0]
-        return f"{names}: {first.name}: {first.reason}"
+        return f"{names}: {bad[0].says(bad[0].bad[0])}"
 
     def opened_by(self, probe: str, key: str) -> Point | None:
-        """The point of the ledger since which a key differs."""
+        """The point of the ledger since which a key differs; of training runs, since which their steps differ."""
+        trains = any(one.name == probe and one.tier == "smoke" for one in self.probes)
         found = None
         for point in self.ledger:
-            if point.incomparable:
+            if point.steps is None if trains else point.incomparable:
                 continue
-            found = found or point if f"{probe}.{key}" in point.open.keys else None
+            differs = point.steps if trains else f"{probe}.{key}" in point.open.keys
+            found = found or point if differs else None
         return found
 
 

@@ -113,12 +113,12 @@ def _words(one: Found, seen: str, gate: Gate) -> str:
         left, right = ("nothing" if held is None else held for held in (one.left, one.right))
         sides = f": {gate.sides[0]} has {left}, {gate.sides[1]} has {right}" if one.rule != "guard" else ""
     origin = f" The source's value comes from {one.origin}." if one.origin and one.right is None else ""
-    return f"{one.name}{seen}{sides}. {one.cause}.{origin}"
+    return f"{one.name}{seen}{sides}. {one.cause or 'cause: not known'}.{origin}"
 
 
 def _result(gate: Gate, rule: str, name: str, told: str, place: Place | None) -> dict[str, Any]:
     at = place or Place(gate.manifest, 1, "project")
-    key = f"{rule}\0{name}\0{at.path}".encode("utf-8", "surrogateescape")
+    key = f"{rule}\0{name}\0{at.path}".encode("utf-8", "surrogatepass")
     line = {"artifactLocation": _artifact(gate, at), "region": {"startLine": at.line}}
     return {
         "ruleId": rule,

@@ -70,8 +70,10 @@ def _counts(probe: Probe) -> str:
 def _why(gate: Gate, probe: Probe, out: Console, *, whole: bool) -> None:
     """First divergence, both values, likely cause and line, the commit, and which keys."""
     case = next(one for one in probe.bad if one.verdict is probe.verdict)
-    _tell(out, f"{probe.name}: {case.name}: {case.reason}", "bold")
     found = rows(probe)
+    told = f"{probe.name}: {probe.says(case)}"
+    if found or told != gate.answer:  # the first line says it already
+        _tell(out, told, "bold")
     if not found:
         return
     first = case.failing[0] if case.failing else found[0].found
@@ -104,7 +106,7 @@ def _sides(gate: Gate, probe: Probe, one: Found) -> Iterator[str]:
 
 
 def _cause(gate: Gate, probe: Probe, one: Found) -> Iterator[str]:
-    yield f"cause: {one.cause or 'not known'}"
+    yield f"cause: {one.why}"
     if one.place is not None and (one.place.root == "target" or not one.origin):
         yield f"line: {one.place}"
     if one.origin and (one.place is None or not one.origin.startswith(f"{one.place}")):
@@ -130,7 +132,7 @@ def _ledger(gate: Gate, out: Console) -> None:
     columns = [name for name in gate.ledger[0].open._fields if any(getattr(one.open, name) for one in gate.ledger)]
     steps = any(point.steps is not None for point in gate.ledger)
     heads = [*columns, *(["steps"] if steps else [])]
-    _tell(out, "still different after each commit: " + (", ".join(heads) or "nothing"), "bold")
+    _tell(out, "what still differs after each commit" + ("" if heads else ": nothing"), "bold")
     widths = [max(5, len(name)) for name in heads]
     _tell(out, "  " + " ".join(["commit  ", *(f"{name:>{width}}" for name, width in zip(heads, widths, strict=True))]))
     for point in gate.ledger:

@@ -12,7 +12,8 @@ from parity.record import Leaf
 from parity.smoke.by_commit import Walk, by_commit
 from parity.smoke.outcome import Finding
 from parity.smoke.page_shown import Shown
-from parity.smoke.run import Asked, Trainer, smoke
+from parity.smoke.run import Asked, Trainer, sides, smoke
+from parity.smoke.runs import Cache
 from parity.smoke.setting import setting
 from parity.smoke.watch import Lines
 from parity.verdict import Verdict
@@ -22,6 +23,13 @@ from porttool.manifest import Manifest
 def trainer(manifest: Manifest, left: str, right: str, jobs: int) -> Trainer:
     """What trains both sides as the manifest's `parity.convergence` says."""
     return Trainer(setting(manifest, left, right), Asked(jobs=jobs))
+
+
+def to_make(of: Trainer) -> int:
+    """How many training runs are not kept from an earlier one."""
+    kept = Cache(of.of.cache, of.of.stack)
+    runs = {run.key(of.of.stack): run for run in sides(of)}
+    return sum(not kept.has(run) for run in runs.values())
 
 
 def trained(of: Trainer, report: Report) -> tuple[Shown, ...]:
@@ -37,8 +45,12 @@ def walked(of: Trainer, report: Report) -> Sequence[Walk]:
 def differing(walks: Sequence[Walk]) -> dict[str, int]:
     """Steps that are not equal, by commit."""
     found: dict[str, int] = {}
+    # After a run that cannot be compared nobody knows which steps differ.
+    lost = {row.commit for walk in walks for row in walk.rows if row.distance.incomparable}
     for walk in walks:
         for row in walk.rows:
+            if row.commit in lost:
+                continue
             found[row.commit] = found.get(row.commit, 0) + row.compared.of_steps - row.compared.equal_steps
     return found
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from parity.gate import guard_git, knobs, ledger, proof, smoke, static
 from parity.gate.places import in_manifest, relative, roots, top
@@ -51,7 +54,7 @@ class Run:
     def __init__(self, asked: Asked, report: Report) -> None:
         self.asked = asked
         self._report = report
-        self._watch = Watch(asked.stages, report, cache_folder() / "gate" / "seconds.json")
+        self._watch = Watch(asked.stages, report, _times(asked.manifest))
         self._began = time.monotonic()
         self._setting: Setting | None = None
         self._why_not: PortError | None = None
@@ -115,6 +118,11 @@ class Run:
             return
         self._watch.expect("capture", static.missing(self._setting, self._setting.harness.scenarios))
         self.gate = replace(self.gate, sides=self._setting.names)
+        if "smoke" in self.asked.stages:
+            with suppress(PortError):  # the stage itself says what is wrong
+                asked = self.asked
+                made = smoke.to_make(smoke.trainer(asked.manifest, asked.left, asked.right, asked.jobs))
+                self._watch.expect("smoke", made)
 
     def _sides(self) -> Setting:
         if self._setting is None:
@@ -195,6 +203,12 @@ _RUNS: Mapping[str, Callable[[Run], None]] = {
     "ledger": Run._ledger,
 }
 _TIERS: Mapping[str, Tier] = {"guard": "guard", "proof": "proof", "knobs": "knobs", "smoke": "smoke"}
+
+
+def _times(manifest: Manifest) -> Path:
+    """Where the times of a manifest's gates are kept: those of another one say nothing of it."""
+    digest = hashlib.sha256(os.fsencode(manifest.path.resolve())).hexdigest()
+    return cache_folder() / "gate" / "seconds" / f"{digest[:32]}.json"
 
 
 def _cannot(manifest: Manifest, name: str, error: PortError) -> Probe:

@@ -97,17 +97,22 @@ class Trainer:
         return done.series
 
 
+def sides(trainer: Trainer) -> list[Run]:
+    """The runs of a smoke: both sides, seed by seed and scenario by scenario."""
+    of = trainer.of
+    return [
+        of.run(side, scenario, seed, trainer.steps, noise=trainer.noise)
+        for scenario in trainer.scenarios
+        for seed in trainer.seeds
+        for side in (of.left, of.right)
+    ]
+
+
 def smoke(trainer: Trainer, watch: Watch) -> tuple[Shown, ...]:
     """Both sides of each scenario, compared. Evidence that is missing is told before anything runs."""
     of, scenarios = trainer.of, trainer.scenarios
     told = [of.told(scenario, trainer.steps) for scenario in scenarios]
-    runs = [
-        of.run(side, scenario, seed, trainer.steps, noise=trainer.noise)
-        for scenario in scenarios
-        for seed in trainer.seeds
-        for side in (of.left, of.right)
-    ]
-    found = iter(trainer.launch(runs, watch))
+    found = iter(trainer.launch(sides(trainer), watch))
     shown = []
     for scenario, how in zip(scenarios, told, strict=True):
         pairs = [(next(found), next(found)) for _ in trainer.seeds]

@@ -89,6 +89,10 @@ class Cache:
             return series.from_json(file.read_text(encoding="utf-8"))
         return None
 
+    def has(self, run: Run) -> bool:
+        """Whether a run was made before; told without reading it."""
+        return (self.folder / f"{run.key(self._stack)}.json").is_file()
+
     def put(self, run: Run, told: Series) -> None:
         """Keep a finished run: whole or not at all."""
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -171,7 +171,7 @@ def test_landing_for_real(pull):
     commit(here, "unrelated", {"x": "1\n"})
     assert landed(here, pull.path, "other") == (0, "no commit of the port is on other yet\n")
     git(here, "merge", "-q", "--no-ff", "-m", "merge", "port/x")
-    assert landed(here, pull.path, "other")[0] == 0
+    assert landed(here, pull.path, "other") == (0, "every commit of the port is on other, by its author\n")
     git(here, "checkout", "-q", "-b", "squashed", "main")
     git(here, "merge", "-q", "--squash", "port/x")
     git(here, "commit", "-qm", "all of it", "--author", "Somebody Else <else@example.invalid>")

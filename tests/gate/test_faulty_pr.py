@@ -17,6 +17,7 @@ import yaml
 from parity.capture import Stack, checkout, stack
 from parity.record import to_json
 from parity.scenario import job, read
+from porttool import port
 from porttool.cli import main
 from porttool.errors import EnvironmentFault
 from porttool.manifest import load
@@ -88,6 +89,9 @@ def _project(folder, manifest):
         told["parity"] = {**told["parity"], "scenarios": {scenario: SCENARIOS[scenario]}}
         (folder / "manifests" / f"{name}.yaml").write_text(yaml.safe_dump(told, sort_keys=False))
     shutil.copytree(manifest.repo(manifest.target), folder / "build" / "verl", symlinks=True)
+    # A port that somebody made there is of no concern; the same commits are made again.
+    Repo(folder / "build" / "verl").git("update-ref", "-d", f"refs/heads/{BRANCH}")
+    port.apply(load(folder / "manifests" / "plain.yaml"))
     for words in (("init", "-q", "-b", "main"), ("add", "manifests"), ("commit", "-qm", "base"), ("branch", "base")):
         subprocess.run(["git", "-C", str(folder), *words], check=True)
     return folder

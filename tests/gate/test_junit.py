@@ -122,3 +122,11 @@ def test_one_outcome_for_each_verdict(verdict, tag):
     """Each verdict has its element."""
     one = Xml.fromstring(junit(gate(probe("wire", case(verdict=verdict))))).find("testsuite/testcase")
     assert [child.tag for child in one] == ([tag] if tag else [])
+
+
+def test_a_side_that_has_nothing():
+    """A value that one side lacks is told in words, as is a cause that is not known."""
+    told = found("x/missing", None, "1 (int)", cause="")
+    failure = Xml.fromstring(junit(gate(probe("wire", case("plain", DIFFER, told))))).find(".//failure")
+    lines = [line.strip() for line in failure.text.splitlines()[1:]]
+    assert lines == ["left: nothing", "right: 1 (int)", "cause: not known"]

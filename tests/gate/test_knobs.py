@@ -110,6 +110,13 @@ def test_training_runs_that_cannot_be_compared(manifest):
     assert (one.verdict, one.cases[0].reason) == (Verdict.INCOMPARABLE, "a reason")
 
 
+def test_steps_after_a_run_that_was_lost():
+    """After a commit whose run cannot be compared, none are counted: nobody knows."""
+    told = shown(Verdict.INCOMPARABLE, equal=0).compared
+    rows = tuple(Row(name, "subject", told, Distance(name == "a", 1, 0.0), 0) for name in "ab")
+    assert set(smoke.differing([Walk("plain", rows)])) == {"b"}
+
+
 def test_steps_by_commit():
     """Steps that differ are summed over the scenarios of a commit."""
 

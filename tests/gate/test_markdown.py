@@ -7,7 +7,20 @@ import re
 import pytest
 
 from parity.gate.markdown import markdown
-from tests.gate.support import DIFFER, LEDGER, MATCH, NASTY, PROOF, case, differing, found, gate, incomparable, probe
+from tests.gate.support import (
+    DIFFER,
+    INCOMPARABLE,
+    LEDGER,
+    MATCH,
+    NASTY,
+    PROOF,
+    case,
+    differing,
+    found,
+    gate,
+    incomparable,
+    probe,
+)
 
 LIMIT = 60_000
 
@@ -134,3 +147,33 @@ def test_nothing_acts():
     bare = re.sub(r"(`+) ?.*?[^`]\1(?!`)", "", text)
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]|@someone|<b>|<img|#12|https:|\]\(", bare)
     assert "# title" not in text.splitlines()
+
+
+def test_a_cause_that_is_not_known():
+    """It is said in words, where the first divergence is told and in the table."""
+    lines = markdown(gate(probe("wire", case("plain", DIFFER, found(cause=""))))).splitlines()
+    assert "- cause: not known" in lines
+    assert "| `meta.lr` | `1 (int)` | `2 (int)` | not known | `app/remote/client.py:12` | plain |" in lines
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("port/rl_correctness: 6 commits", "`port/rl_correctness`: 6 commits"),
+        ("a_b, c_d; e", "`a_b`, `c_d`; e"),
+        ("rows [1, 2, 3 ... 7] differ", "rows `[1, 2, 3 ... 7]` differ"),
+        ("at rows=[1, 2]: x", "at `rows=[1, 2]`: x"),
+        ("[open and #1", "`[open` and `#1`"),
+        ("@:", "`@`:"),
+    ],
+)
+def test_a_code_span_holds_the_word_alone(text, shown):
+    """Punctuation of the sentence stands behind the span, and a list in brackets is one span."""
+    assert f"- {shown}" in markdown(gate(warnings=(text,))).splitlines()
+
+
+def test_a_stage_is_not_named_twice():
+    """A case named like its probe is the probe."""
+    text = markdown(gate(probe("guard", case("guard", INCOMPARABLE, reason="the base is not here"), tier="guard")))
+    assert text.startswith("## ⚠️ INCOMPARABLE: guard: the base is not here\n")
+    assert "**guard** the base is not here" in text.splitlines()

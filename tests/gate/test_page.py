@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 from parity.gate.page import html
@@ -77,3 +78,20 @@ def test_long_tables_are_counted():
     """A thousand keys are cut with their count."""
     many = [found(f"plain/meta.k{place}") for place in range(1000)]
     assert "and 700 more" in Page(html(gate(probe("wire", case("plain", DIFFER, *many))))).text
+
+
+def test_a_cause_that_is_not_known():
+    """It is said in words, with the first divergence and in the table."""
+    assert Page(html(gate(probe("wire", case("plain", DIFFER, found(cause="")))))).text.count("not known") == 2
+
+
+def test_keys_and_lines_have_room():
+    """The columns of keys and lines, and no others, are wide where the page is."""
+    told = found(rule="expected", counts=False)
+    text = html(gate(probe("wire", case("plain", DIFFER, found(), told))))
+    rule = text.partition("@media screen and (min-width: 75rem) {")[2].partition("min-width: 20rem")[0]
+    for name, heads in (("found", ("key", "line")), ("declared", ("key", "line"))):
+        head = text.partition(f'class="keys {name}"')[2].partition("</thead>")[0]
+        columns = re.findall("<th>(.*?)</th>", head)
+        wide = [int(place) for place in re.findall(rf"[.]{name} td:nth-child[(](\d+)[)]", rule)]
+        assert [columns[place - 1] for place in wide] == list(heads)

@@ -102,3 +102,13 @@ def test_a_point_that_was_not_seen_blames_nobody():
     """A commit after which nothing could be compared is neither the one that opened a key nor one that closed it."""
     lost = replace(LEDGER[1], open=Open(), incomparable="it crashed")
     assert gate(ledger=(LEDGER[0], lost, LEDGER[2])).opened_by("wire", "meta.lr") is LEDGER[0]
+
+
+@pytest.mark.parametrize(
+    ("steps", "commit"), [((3, 3, 3), "a"), ((3, 0, 2), "c"), ((3, None, 2), "a"), ((3, 2, 0), None)]
+)
+def test_since_which_commit_training_differs(steps, commit):
+    """Training runs have no keys in the ledger: the steps that differ after each commit tell."""
+    points = tuple(replace(point, steps=count) for point, count in zip(LEDGER, steps, strict=True))
+    point = gate(probe("convergence", tier="smoke"), ledger=points).opened_by("convergence", "seed 1/loss")
+    assert (point and point.commit[0]) == commit

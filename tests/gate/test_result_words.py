@@ -20,7 +20,15 @@ def test_nothing_is_said_that_was_not_told():
     empty = Gate(("a", "b"), "m")
     assert empty == Gate(("a", "b"), "m", (), (), {}, (), {}, {}, 0.0, "", ())
     assert (empty.answer, empty.roots, empty.unchecked) == ("nothing was checked", {}, {})
+    assert hash(empty) == hash(Gate(("a", "b"), "m"))
     assert TOLD == ("expected", "shared", "declared")
+
+
+def test_the_curves_of_a_gate_are_neither_hashed_nor_printed():
+    """They hold lists and thousands of numbers; what a gate is called by goes without them."""
+    bare = Gate(("a", "b"), "m")
+    curves = replace(bare, shown=([0.5],))
+    assert hash(curves) == hash(bare) and repr(curves) == repr(bare) and curves != bare
 
 
 @pytest.mark.parametrize(

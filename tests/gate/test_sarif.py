@@ -180,3 +180,9 @@ def test_a_case_without_findings_still_has_a_result(verdict):
 
     one = gate(probe("wire", Case("plain", verdict, "it is wrong", (), 0, None)))
     assert "it is wrong" in results(one)[0]["message"]["text"]
+
+
+def test_a_cause_that_is_not_known():
+    """It is said in words: no sentence is empty."""
+    (one,) = results(gate(probe("wire", case("plain", DIFFER, found(cause="")))))
+    assert one["message"]["text"].endswith("port/x has 2 (int). cause: not known.")

@@ -9,7 +9,19 @@ from rich.console import Console
 
 from parity.gate.screen import gate_screen
 from porttool.screen import console
-from tests.gate.support import DIFFER, LEDGER, NASTY, PROOF, case, differing, found, gate, incomparable, probe
+from tests.gate.support import (
+    DIFFER,
+    INCOMPARABLE,
+    LEDGER,
+    NASTY,
+    PROOF,
+    case,
+    differing,
+    found,
+    gate,
+    incomparable,
+    probe,
+)
 
 
 def printed(told, width=80, colour=False):
@@ -54,7 +66,7 @@ def test_a_difference(width):
 def test_the_ledger():
     """A line for each commit with its counts, and what it closes and opens."""
     lines = printed(differing(ledger=LEDGER))
-    at = lines.index("still different after each commit: wire, config")
+    at = lines.index("what still differs after each commit")
     assert lines[at + 1 : at + 8] == [
         "  commit    wire config",
         "  aaaaaaaa     2      0  the base, main",
@@ -127,3 +139,12 @@ def test_findings_of_one_name_are_all_told():
     assert [line for line in lines if line.startswith("  also ")] == [
         f"  also the commit: - / {oid} is not on the branch" for oid in "bc"
     ]
+
+
+def test_a_stage_that_could_not_run_is_told_once():
+    """A case named like its probe is not named twice, and what the first line says is not said again."""
+    reason = "the base 'x' of the pull request is not here"
+    told = gate(PROOF, probe("guard", case("guard", INCOMPARABLE, reason=reason), tier="guard"))
+    lines = printed(told)
+    assert lines[0] == f"INCOMPARABLE  guard: {reason}"
+    assert sum(reason in line for line in lines) == 1

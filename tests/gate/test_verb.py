@@ -220,7 +220,7 @@ def test_by_commit(run, project, sent):
     code, out, _ = run("gate", "--by-commit")
     assert code == 1
     lines = out.splitlines()
-    at = lines.index("still different after each commit: wire, ds_config")
+    at = lines.index("what still differs after each commit")
     told = [line.split()[:3] for line in lines[at + 2 :] if line.startswith("  ") and not line.startswith("   ")]
     assert told[:3] == [[base[:8], "1", "1"], [first[:8], "0", "0"], [second[:8], "1", "1"]]
     assert f"  commit: {second[:8]} Name the worker" in lines

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+from parity.probes.run import cache_folder
 from porttool.manifest import load
 from porttool.port import apply
 from tests.gate.conftest import PARITY
@@ -57,6 +60,9 @@ def test_sides_that_train_apart(run, trained):
     assert (code, wrong) == (1, {"convergence"})
     assert told["probes"]["convergence"]["findings"][0]["key"].startswith("plain/")
     assert [one["steps"] for one in told["provenance"]["ledger"]] == [3, 3, 3]
+    _, out, _ = run("gate", "--tier", "smoke", "--by-commit")
+    first = out.partition("\nconvergence: ")[2].partition("what still differs")[0]
+    assert re.search(r"(?m)^  commit: \w{8} the base, main$", first)
 
 
 def test_static_trains_nothing(run, trained):
@@ -64,3 +70,17 @@ def test_static_trains_nothing(run, trained):
     trained("0.7")
     code, out, _ = run("gate")
     assert code == 0 and "convergence" not in out
+
+
+def test_times_are_of_a_manifest_and_of_runs_that_were_made(run, trained):
+    """Runs that are kept from before say nothing of how long one takes, nor does another project's gate."""
+    made = trained("0.5")
+    run("gate", "--tier", "smoke")
+    (file,) = (cache_folder() / "gate").rglob("*.json")
+    took = json.loads(file.read_text())["smoke"]
+    assert took > 0
+    run("gate", "--tier", "smoke")
+    assert json.loads(file.read_text())["smoke"] == took
+    other = shutil.copy(made.manifest, made.manifest.with_name("other.yaml"))
+    run("gate", str(other), "--tier", "static")
+    assert len(list((cache_folder() / "gate").rglob("*.json"))) == 2
