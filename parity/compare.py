@@ -70,8 +70,8 @@ def compare(left: Capture, right: Capture, rules: Iterable[Rule] = ()) -> Compar
     findings: list[Finding] = []
     expected: list[Finding] = []
     compared = volatile = 0
-    for probe in sorted({*left.probes, *right.probes}):
-        ours, theirs = left.probes.get(probe, {}), right.probes.get(probe, {})
+    for probe in sorted(left.probes):
+        ours, theirs = left.probes[probe], right.probes[probe]
         for key in _ordered(ours, theirs):
             rule = next((rule for rule in rules if fnmatch.fnmatchcase(f"{probe}.{key}", rule.glob)), None)
             if rule is not None and rule.kind == "volatile":

@@ -69,7 +69,7 @@ def verify(manifest: Manifest, *, branch: str = "", by: By = "pick") -> Proof:
     """Prove the branch of a manifest, from the branch alone: its commits, their trailers and the two repositories."""
     plan = make_plan(manifest, by=by, branch=branch)
     if plan.was is None:
-        if apply(manifest, branch=branch, by=by, dry_run=True, plan=plan).nothing:
+        if apply(manifest, dry_run=True, plan=plan).nothing:
             return prove(plan, plan.tip)
         name = plan.ref.removeprefix("refs/heads/")
         raise RepositoryError(f"there is no branch {name!r}", str(plan.repository.root), "`porttool apply` makes it")

@@ -12,8 +12,8 @@ from porttool.port_make import Maker, base_tree
 from porttool.port_merge import Conflict, Delta, Porting, is_protected
 from porttool.port_message import joined_message
 from porttool.port_patch import apply_patch, read_patch
-from porttool.proof_delta import Residual, entry_residual, resolved_residual, tree_residual
-from porttool.repo import Commit, Labels, Repository, line_changes
+from porttool.proof_delta import Residual, resolved_residual, tree_residual
+from porttool.repo import Commit, Entry, Labels, Repository, line_changes
 from porttool.resolutions import Ledger, Resolution, Sides
 from porttool.translate import Culprit, Translator
 
@@ -148,29 +148,28 @@ class Prover:
         repository, parent = self.repository, self.repository.commit(commit.parents[0])
         expected = parent.tree
         residual: list[Residual] = []
-        judged: set[str] = set()
+        by_hand: set[str] = set()
         for source in sources:
             base = base_tree(repository, source, self.plan.manifest.policy.merges)
             ported = self._forward.port(source, base, expected, Labels())
             found.deltas.append(ported.delta)
             found.resolved += [self.ledger.get(decision.id) for decision in ported.decisions]
-            by_hand = {conflict.path: conflict.sides for conflict in ported.conflicts}
-            decided = {decision.path: decision.result for decision in ported.decisions}
-            for path in decided:
+            edits = dict(ported.edits)
+            for _, path, result in ported.decisions:
                 base_entry, theirs = ported.delta.base.get(path), ported.delta.theirs.get(path)
-                by_hand[path] = Sides(base_entry, repository.file(expected, path), theirs)
-            edits = {**ported.edits, **{path: repository.file(commit.tree, path) for path in by_hand}}
-            for path, sides in by_hand.items():
-                judged.add(path)
-                result = edits[path]
-                if path in decided and decided[path] != result:
-                    residual += entry_residual(repository, path, decided[path], result)
-                    found.explained.discard(path)
-                    continue
+                sides = Sides(base_entry, repository.file(expected, path), theirs)
                 residual += resolved_residual(repository, path, sides, result)
-                found.explained.update(decided.keys() & {path})
+                found.explained.add(path)
+            for conflict in ported.conflicts:
+                path = conflict.path
+                edits[path] = repository.file(commit.tree, path)
+                residual += resolved_residual(repository, path, conflict.sides, edits[path])
+                by_hand.add(path)
             expected = repository.edit_tree(expected, edits)
-        residual += tree_residual(repository, expected, commit.tree, judged)
+        rest = list(tree_residual(repository, expected, commit.tree))
+        # What was recorded explains a path where the branch holds it to the byte, and a hand did nothing more there.
+        found.explained -= by_hand | {found_there.path for found_there in rest}
+        residual += rest
         globs = self.plan.manifest.protected
         for change in repository.changes(parent.tree, commit.tree):
             if is_protected(change.path, globs):
@@ -224,7 +223,7 @@ class Prover:
             told = []
             for old, new in (sides, have[path]):
                 modes = (old.mode if old else 0, new.mode if new else 0)
-                texts = [repository.read(side.oid) if side and side.is_regular else b"" for side in (old, new)]
+                texts = [_text(repository, side) for side in (old, new)]
                 told.append((modes, [(change.sign, change.text) for change in line_changes(*texts)]))
             if told[0] != told[1]:
                 return False
@@ -250,3 +249,9 @@ class Prover:
         empty = "empty: already there" if not edits else "new"
         return self._row(commit, step, (), "undeclared" if found.residual else empty, found)
 
+
+def _text(repository: Repository, entry: Entry | None) -> bytes:
+    """What is compared of an entry; of a link or a submodule where it leads."""
+    if entry is None:
+        return b""
+    return repository.read(entry.oid) if entry.is_regular else entry.oid.encode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -24,20 +24,18 @@ class Residual:
     text: str = ""
 
 
-def tree_residual(
-    repository: Repository, expected: str, result: str, ignored: Iterable[str] = ()
-) -> Iterator[Residual]:
-    """Where a result's tree is not the tree it should be; paths in `ignored` are judged elsewhere."""
-    left_out = set(ignored)
+def tree_residual(repository: Repository, expected: str, result: str) -> Iterator[Residual]:
+    """Where a result's tree is not the tree it should be."""
     for change in repository.changes(expected, result):
-        if change.path not in left_out:
-            yield from entry_residual(repository, change.path, change.old, change.new)
+        yield from entry_residual(repository, change.path, change.old, change.new)
 
 
 def entry_residual(
     repository: Repository, path: str, expected: Entry | None, result: Entry | None
 ) -> Iterator[Residual]:
     """Where one path is not what it should be; extra lines are numbered in the result, missing ones in `expected`."""
+    if expected == result:
+        return
     if expected is None or result is None:
         yield Residual(path, 0, "missing file" if result is None else "extra file")
         return
@@ -63,8 +61,6 @@ def resolved_residual(repository: Repository, path: str, sides: Sides, result: E
     around a conflict the files themselves differ.
     """
     base, ours, theirs = sides
-    if (ours, result) == (base, theirs):
-        return []
     every = [side for side in (*sides, result) if side is not None]
     contents = [repository.read(side.oid) if side.is_regular else b"\0" for side in every]
     if any(map(is_binary, contents)):

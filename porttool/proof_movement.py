@@ -30,11 +30,11 @@ def movement_of(plan: Plan, commit: Commit) -> Movement | None:
 
 def movement_on(plan: Plan) -> str | None:
     """The commit of pure movement that the branch of a plan starts with, if it does."""
-    start = plan.repository.merge_base(plan.was, plan.tip) if plan.was else None
-    line = plan.repository.history([plan.was], [start]) if plan.was and start else []
-    if not line or start is None:
+    if plan.was is None or (start := plan.repository.merge_base(plan.was, plan.tip)) is None:
         return None
-    return line[0] if movement_of(replace(plan, tip=start), plan.repository.commit(line[0])) else None
+    line = plan.repository.history([plan.was], [start])
+    moves = line and movement_of(replace(plan, tip=start), plan.repository.commit(line[0]))
+    return line[0] if moves else None
 
 
 def moved_row(commit: Commit, movement: Movement) -> Proven:

@@ -1,6 +1,8 @@
+import math
+
 import pytest
 
-from parity.compare import Rule, compare
+from parity.compare import Comparison, Finding, Rule, compare
 from parity.record import Capture, Leaf, leaf
 from parity.verdict import Verdict, judge, overall
 
@@ -129,3 +131,104 @@ def test_the_worst_verdict_wins_and_none_is_not_a_match(verdicts, worst):
     """Only evidence passes: no verdict at all is INCOMPARABLE."""
     assert overall(verdicts) is worst
     assert overall(verdicts).exit_code == {"MATCH": 0, "DIFFER": 1, "INCOMPARABLE": 3}[worst.value]
+
+
+def test_a_rule_and_a_finding_say_nothing_that_they_are_not_told():
+    """What is left out is empty: no reason, no tolerance, no evidence, no cause; the default rule is `exact`."""
+    assert Rule("wire.*", "exact") == Rule("wire.*", "exact", reason="", tolerance=0.0, evidence="")
+    told = compare(capture(wire={"a": 1}), capture("right", wire={"a": 2}))
+    assert told == Comparison(
+        (Finding("wire", "a", leaf(1), leaf(2), "value", rule="exact", cause=""),), (), 1, 0, (), incomparable=""
+    )
+    assert Finding("wire", "a", None, leaf(2), "extra") == Finding("wire", "a", None, leaf(2), "extra", "exact", "")
+
+
+@pytest.mark.parametrize("told", [{"tolerance": 0.5}, {"evidence": "20 A/A runs"}, {"tolerance": 0, "evidence": "x"}])
+def test_a_tolerance_needs_both_a_width_and_its_evidence(told):
+    """Either of them alone is refused, and so is a width of 0."""
+    with pytest.raises(ValueError, match="needs a tolerance above 0 and the evidence"):
+        Rule("wire.*", "within", **told)
+    Rule("wire.*", "within", tolerance=0.25, evidence="20 A/A runs")
+
+
+def test_within_measures_numbers_only():
+    """Two texts under a tolerance are compared as they are; a tolerance without an end accepts no infinity."""
+    rule = Rule("wire.*", "within", tolerance=math.inf, evidence="20 A/A runs")
+    for ours, theirs, found in (
+        ("x", "y", ["a"]),
+        ("x", "x", []),
+        (math.inf, 1.0, ["a"]),
+        (1.0, -math.inf, ["a"]),
+        (1.0, 1e300, []),
+    ):
+        assert [
+            key for _, key, _ in findings(capture(wire={"a": ours}), capture("right", wire={"a": theirs}), rule)
+        ] == found
+
+
+def test_no_rule_but_within_excuses_a_distance():
+    """Under `exact`, two zeros of different signs differ, whatever tolerance stands there."""
+    rule = Rule("wire.*", "exact", tolerance=1.0, evidence="20 A/A runs")
+    assert findings(capture(wire={"a": 0.0}), capture("right", wire={"a": -0.0}), rule) == [("wire", "a", "value")]
+
+
+def test_which_rules_were_of_no_use():
+    """A declared difference that is none is unused; a tolerance, and a key left out, are used by being looked at."""
+    same, apart = Rule("wire.same", "expected", "new knob"), Rule("wire.apart", "expected", "new knob")
+    near, time = Rule("wire.near", "within", tolerance=1.0, evidence="A/A"), Rule("wire.t", "volatile", "seconds")
+    nowhere = Rule("wire.none", "within", tolerance=1.0, evidence="A/A")
+    keys = {"same": 1, "apart": 1, "near": 1.0, "t": 1.0}
+    left, right = capture(wire=keys), capture("right", wire={**keys, "apart": 2})
+    assert compare(left, right, [same, apart, near, time, nowhere]).unused_rules == (same, nowhere)
+
+
+def test_findings_come_by_probe():
+    """Probes stand by name, whatever order the sides recorded them in, and a finding carries its rule."""
+    names = ["wire", "oracle", "contract", "config", "b", "a", "z", "consumers"]
+    told = compare(capture(**{n: {"k": 1} for n in names}), capture("right", **{n: {"k": 2} for n in names}))
+    assert [(found.probe, found.rule) for found in told.findings] == [(name, "exact") for name in sorted(names)]
+    assert told.compared == 8
+
+
+KEYS = {"k": 1}
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "reason"),
+    [
+        (
+            capture(w=KEYS, crashed="Traceback\n  line\nKeyError: arctic\n \n"),
+            capture("right", w=KEYS),
+            "the left side crashed: KeyError: arctic",
+        ),
+        (capture(), capture("right", w=KEYS), "the left side captured nothing"),
+        (capture(w=KEYS), capture("right", b={}, a={}, w=KEYS), "the right side captured nothing for a, b"),
+        (
+            capture(w=KEYS, **dict.fromkeys("hgfe", KEYS)),
+            capture("right", w=KEYS, **dict.fromkeys("dcba", KEYS)),
+            "one side alone was probed for a, b, c, d, e, f, g, h",
+        ),
+    ],
+)
+def test_incomparable_says_why_in_a_sentence_and_counts_nothing(left, right, reason):
+    """The last line of a crash, the probes that are empty or alone, by name; and nothing was compared."""
+    assert compare(left, right) == Comparison((), (), 0, 0, (), reason)
+
+
+def test_only_the_environment_is_asked_and_the_first_name_told():
+    """Provenance may differ in anything but `env.`; of several, the first by name is told with both its values."""
+    left, right = (
+        Capture("s", side, {f"env.{name}": side for name in "hgfedcba"} | {"a": side}, {"w": {"k": leaf(1)}}, "")
+        for side in ("left", "right")
+    )
+    assert compare(left, right).incomparable == "the environments differ: env.a is 'left' and 'right'"
+    alone = Capture("s", "left", {"env.a": "left", "commit": "1"}, left.probes, "")
+    told = compare(alone, Capture("s", "right", {"commit": "2"}, left.probes, "")).incomparable
+    assert told == "the environments differ: env.a is 'left' and None"
+
+
+def test_nothing_but_volatile_keys_is_incomparable_and_says_how_many():
+    """What was left out is counted; nothing was compared."""
+    rule = Rule("wire.*", "volatile", "seconds")
+    told = compare(capture(wire={"a": 1, "b": 2}), capture("right", wire={"a": 2, "b": 2}), [rule])
+    assert told == Comparison((), (), 0, 2, (), "every key is declared volatile: nothing was compared")
