@@ -15,7 +15,7 @@ ENGINE_TESTS ?= tests/porttool tests/cli tests/laws tests/test_cases.py tests/te
 STACK := $(shell $(PYTHON) -c 'import sys; print(*[",parity"] * (sys.version_info[:2] == (3, 11)))')
 STACK_PINS := $(if $(STACK),-c constraints-parity.txt)
 
-.PHONY: test demo bench fuzz ports package pythons setup clean
+.PHONY: test demo bench fuzz mutants ports package pythons setup clean
 
 test: .venv/test.stamp
 	$(BIN)/ruff check .
@@ -36,6 +36,9 @@ fuzz: .venv/dev.stamp
 
 ports: .venv/dev.stamp
 	$(BIN)/python -m tests.ports $(FOLDER)
+
+mutants: .venv/dev.stamp
+	$(BIN)/python -m tests.mutants $(if $(MODULE),--module $(MODULE))
 
 package: .venv/dev.stamp
 	$(BIN)/pytest -q tests/adoption/test_package.py

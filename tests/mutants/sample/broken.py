@@ -1,0 +1,6 @@
+"""A test that fails as it is."""
+
+
+def test_nothing():
+    """It fails."""
+    raise AssertionError
