@@ -22,6 +22,7 @@ def test_nothing_is_said_that_was_not_told():
     assert (empty.answer, empty.roots, empty.unchecked) == ("nothing was checked", {}, {})
     assert hash(empty) == hash(Gate(("a", "b"), "m"))
     assert TOLD == ("expected", "shared", "declared")
+    assert [found(cause=cause).why for cause in ("read by srv.py", "")] == ["read by srv.py", "not known"]
 
 
 def test_the_curves_of_a_gate_are_neither_hashed_nor_printed():
@@ -59,6 +60,8 @@ def test_the_answer_is_of_the_first_bad_case_of_the_first_bad_probe():
     bad = case("bold", DIFFER, reason="one"), case("plain", DIFFER, reason="two")
     told = gate(probe("proof"), probe("wire", case(verdict=MATCH), *bad), probe("config", case("odd", DIFFER)))
     assert told.answer == "wire, config: bold: one"
+    whole = probe("guard", case("guard", DIFFER, reason="one"))
+    assert gate(whole, probe("wire", case("odd", DIFFER))).answer == "guard, wire: one"
 
 
 def test_the_answer_of_a_match_tells_every_tier():
@@ -82,6 +85,14 @@ def test_a_point_that_was_not_seen_is_passed_over():
     """Those behind it still tell."""
     lost = replace(LEDGER[0], incomparable="it crashed")
     assert gate(ledger=(lost, LEDGER[1], LEDGER[2])).opened_by("wire", "meta.lr") is LEDGER[1]
+
+
+def test_only_the_training_probe_itself_is_asked_by_its_steps():
+    """Beside it, another probe still has its keys in the ledger."""
+    both = gate(probe("wire"), probe("convergence", tier="smoke"), ledger=LEDGER)
+    points = tuple(replace(point, steps=count) for point, count in zip(LEDGER, (0, 0, 3), strict=True))
+    assert both.opened_by("wire", "meta.lr") is LEDGER[0]
+    assert replace(both, ledger=points).opened_by("convergence", "seed 1/loss") is points[2]
 
 
 def test_findings_are_one_row_where_all_that_is_told_is_the_same():

@@ -24,6 +24,8 @@ TARGETS = (
             "tests/smoke/test_compare.py",
             "tests/smoke/test_compare_envelope.py",
             "tests/smoke/test_compare_mutants.py",
+            "tests/smoke/test_compare_nan.py",
+            "tests/smoke/test_backdrop.py",
             "tests/smoke/test_cells.py",
         ),
     ),

@@ -349,8 +349,8 @@ def test_what_is_known_of_a_commit_is_a_path_once():
 
 
 def test_a_squash_of_a_change_and_its_way_back(rig):
-    """The target had the change, so only the way back is new there; on the source both come to nothing, as here."""
-    one = rig.change({"old/a.txt": lines((3, "x"))})
+    """The target had the change, so only the way back is new there; on the source the two come to nothing."""
+    one = rig.change({"old/a.txt": lines((3, "x")), "keep/z": "z\n"})
     two = rig.change({"old/a.txt": lines()})
     rig.drift({"new/place/a.txt": lines((3, "x"))})
     apply(manifest := rig.manifest({"pick": [one, two]}))
