@@ -118,14 +118,14 @@ def test_the_end_waits_for_who_ends_by_itself(ours):
 
 
 def test_an_orphan_comes_to_who_adopts(ours):
-    """A daemon with no sign at all is below the process that adopts orphans."""
+    """A daemon with no sign at all is below the process that adopts orphans; what it was forked by ends meanwhile."""
     code = (
         "import subprocess, sys, os\n"
         "from pathlib import Path\n"
         "from parity.smoke import leftover\n"
         "leftover.adopt_orphans()\n"
         f"subprocess.run([sys.executable, '-c', {STRAY!r}], env={{}}, cwd='/', check=True)\n"
-        "found, survived = leftover.end(leftover.Ours('', Path('/nowhere'), above=os.getpid()), settle=0)\n"
+        "found, survived = leftover.end(leftover.Ours('', Path('/nowhere'), above=os.getpid()), settle=1)\n"
         "print(len(found), len(survived))\n"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
