@@ -11,6 +11,7 @@ from pathlib import Path
 import pygit2
 import pytest
 
+from tests.support.environment import of_the_machine
 from tests.support.repos import IDENTITY, Repo, new_repo
 
 _HOME = Path.home().resolve()
@@ -50,8 +51,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(autouse=True)
 def hermetic(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No user or system git configuration, no home, no network, one identity, one zone, one language."""
-    for name in [name for name in os.environ if name.startswith(("GIT_", "XDG_", "PORTTOOL_"))]:
+    """No user or system git configuration, no home, no network, no CI, one identity, one zone, one language."""
+    for name in of_the_machine(os.environ):
         monkeypatch.delenv(name)
     xdg = tmp_path_factory.mktemp("xdg")
     settings = {
@@ -76,8 +77,6 @@ def hermetic(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathF
     }
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-    monkeypatch.delenv("TTY_COMPATIBLE", raising=False)
 
 
 @pytest.fixture(autouse=True, scope="session")

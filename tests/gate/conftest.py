@@ -49,8 +49,6 @@ def run(capsys):
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A project whose commits are ported, with a parity section."""
-    for name in ("CI", "GITHUB_BASE_REF", "CHANGE_TARGET"):
-        monkeypatch.delenv(name, raising=False)
     made = new_project(tmp_path)
     made.write("".join(f"  - {{pick: [{pick}]}}\n" for pick in made.picks))
     apply(load(made.manifest))

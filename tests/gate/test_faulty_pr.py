@@ -140,8 +140,6 @@ def _asked():
 @pytest.fixture
 def gate(pulls, monkeypatch, capsys):
     """Run the gate on the pull request as it is checked out: its exit code and its JSON."""
-    for name in ("CI", "GITHUB_BASE_REF"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(pulls.project)
     monkeypatch.setenv("PORTTOOL_CACHE", str(pulls.cache))
     monkeypatch.setenv("HOME", str(pulls.cache))

@@ -25,7 +25,6 @@ TRAINING = """\
 @pytest.fixture
 def trained(tmp_path, monkeypatch, sent):
     """`trained(rate)` is a project whose source trains at rate 0.5 and whose target trains at that one."""
-    monkeypatch.delenv("GITHUB_BASE_REF", raising=False)
     monkeypatch.chdir(tmp_path)
     made = new_project(tmp_path)
 

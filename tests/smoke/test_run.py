@@ -16,11 +16,6 @@ ENVELOPE = "    compare: {envelope: {alpha: 0.05, runs: 5}}\n"
 QUIET = Lines([].append)
 
 
-@pytest.fixture(autouse=True)
-def not_ci(monkeypatch):
-    monkeypatch.delenv("CI", raising=False)
-
-
 def trainer(trained, right: str = "", **asked) -> Trainer:
     return Trainer(setting(load(trained.project.manifest), right=right), Asked(**asked))
 

@@ -82,7 +82,6 @@ def test_aa(run, trained):
 
 def test_measure(run, trained, monkeypatch):
     """Evidence: its file is named; CI may not write it."""
-    monkeypatch.delenv("CI", raising=False)
     code, out, _ = run("smoke", "--measure", "5", "--steps", "2")
     file = trained.project.manifest.parent / "m.captures" / "convergence.plain.json"
     assert (code, out) == (0, f"plain: 5 runs of 2 steps, seeds 1: {file}\n")
