@@ -9,7 +9,7 @@ from porttool.errors import LayoutError, ManifestError
 from porttool.plan import Plan, Step
 from porttool.plan_ported import ported_from
 from porttool.port_make import Maker, base_tree
-from porttool.port_merge import Conflict, Delta, Porting, is_protected
+from porttool.port_merge import Conflict, Delta, Ported, Porting, is_protected
 from porttool.port_message import joined_message
 from porttool.port_patch import apply_patch, read_patch
 from porttool.proof_delta import Residual, resolved_residual, tree_residual
@@ -187,9 +187,7 @@ class Prover:
             returned = Porting(repository, back, self._plain, ()).port(commit, parent.tree, start, Labels())
         except LayoutError as error:
             return (Culprit(found.touched[0], 0, "one-way", error.message),)
-        if wanted is not None and not returned.conflicts and repository.edit_tree(start, returned.edits) == wanted:
-            return ()
-        if wanted is not None and self._same_lines(returned.delta, start, wanted):
+        if wanted is not None and self._comes_back(returned, start, wanted):
             return ()
         culprits = tuple(dict.fromkeys(culprit for delta in found.deltas for culprit in delta.one_way))
         return culprits or (Culprit(found.touched[0], 0, "one-way", "the change does not come back as it was"),)
@@ -211,6 +209,11 @@ class Prover:
                 edits[change.path] = merged
             tree = repository.edit_tree(tree, edits)
         return tree
+
+    def _comes_back(self, returned: Ported, start: str, wanted: str) -> bool:
+        """Whether the change, carried back, makes the tree that its sources made; or else changes the same lines."""
+        made = None if returned.conflicts else self.repository.edit_tree(start, returned.edits)
+        return made == wanted or self._same_lines(returned.delta, start, wanted)
 
     def _same_lines(self, returned: Delta, start: str, wanted: str) -> bool:
         """Whether the change that comes back takes out and puts in the same lines of the same files."""

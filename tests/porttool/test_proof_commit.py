@@ -137,6 +137,21 @@ def test_a_change_of_which_the_target_has_a_part(rig):
     assert row.one_way == (Culprit("keep/x", 0, "one-way", LESS),)
 
 
+@pytest.mark.parametrize(
+    ("start", "drifted", "source"),
+    [("caac", "acac", "caaac"), ("bbcbbc", "bcbbbc", "bbccbc")],
+    ids=["merged on the way back", "conflict on the way back"],
+)
+def test_lines_that_are_like_their_neighbours(rig, start, drifted, source):
+    """A merge may not know which of equal lines changed; taking out and putting in the same lines is coming back."""
+    rig.change({"keep/x": "\n".join([*start, ""])})
+    rig.drift({"keep/x": "\n".join([*drifted, ""])})
+    one = rig.change({"keep/x": "\n".join([*source, ""])})
+    apply(manifest := rig.manifest(one))
+    (row,) = verify(manifest).commits
+    assert (row.label, row.one_way) == ("verbatim", ())
+
+
 def test_sources_that_do_not_stand_on_each_other(rig):
     """Where they cannot be laid together on the source alone, nobody can say that the port comes back."""
     one = rig.change({"old/a.txt": lines((2, "x"))})
