@@ -40,6 +40,8 @@ PACKAGES = (
 )
 _KEPT_ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
 TAIL_LINES = 12
+# Under this name the provenance of a cached capture says which key it is of.
+_KEY = "key"
 # Seconds: imports on a busy machine, and a job with an engine. A worker that waits for ever must not hold a gate.
 LIMIT, EACH = 600, 120
 # What runs in a worker, beside the stand-in.
@@ -218,7 +220,7 @@ def capture(
                 told = replace(found, crashed=why) if why else found
                 answers[process.row][place] = told
                 if not told.crashed:
-                    _keep(cache, process.keys[place], told)
+                    keep(cache, process.keys[place], told)
     finally:
         for process in running:
             process.end()
@@ -350,14 +352,17 @@ def _cached(cache: Path, key: str, here: Mapping[str, str]) -> Capture | None:
         return None
     try:
         told = from_json(file.read_text(encoding="utf-8"))
-        return replace(told, provenance={**told.provenance, **here})
     except ValueError:  # half a file of a machine that went down: run it again
         return None
+    provenance = dict(told.provenance)
+    # A file that was copied to another's name is no capture of this key.
+    return replace(told, provenance={**provenance, **here}) if provenance.pop(_KEY, "") == key else None
 
 
-def _keep(cache: Path, key: str, told: Capture) -> None:
+def keep(cache: Path, key: str, told: Capture) -> None:
+    """Put a capture into the cache, whole or not at all."""
     folder = cache / "captures"
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".part", delete=False, encoding="utf-8") as partial:
-        partial.write(to_json(told))
+        partial.write(to_json(replace(told, provenance={**told.provenance, _KEY: key})))
     Path(partial.name).rename(folder / f"{key}.json")

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from parity.smoke import series
 from parity.smoke.order import Noise
 from parity.smoke.series import Series
 
+# Under this name the provenance of a kept run says which run it is of.
+_KEY = "key"
 # What decides a run's numbers beside the stand-in and the driver; who compares or shows them does not.
 _RUNNING = ("driver.py", "record.py", "scenario.py", "smoke/child.py", "smoke/order.py", "smoke/series.py")
 
@@ -84,9 +86,11 @@ class Cache:
 
     def get(self, run: Run) -> Series | None:
         """The series of a run that was made before, by whatever ref its tree was known then."""
-        file = self.folder / f"{run.key(self._stack)}.json"
+        key = run.key(self._stack)
         with suppress(FileNotFoundError, ValueError):  # half a file of a machine that went down: run it again
-            return series.from_json(file.read_text(encoding="utf-8"))
+            told = series.from_json((self.folder / f"{key}.json").read_text(encoding="utf-8"))
+            # A file that was copied to another's name is no run of this key.
+            return told if told.provenance.get(_KEY) == key else None
         return None
 
     def has(self, run: Run) -> bool:
@@ -99,4 +103,5 @@ class Cache:
         for stale in self.folder.glob(".*.part"):  # a launcher that was killed in between
             if not Path(f"/proc/{stale.name.split('.')[-2]}").exists():
                 stale.unlink(missing_ok=True)
-        series.write(told, self.folder / f"{run.key(self._stack)}.json")
+        key = run.key(self._stack)
+        series.write(replace(told, provenance={**told.provenance, _KEY: key}), self.folder / f"{key}.json")

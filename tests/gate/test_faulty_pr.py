@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from parity.capture import Stack, checkout, stack
-from parity.record import to_json
+from parity.capture import Stack, checkout, keep, stack
 from parity.scenario import job, read
 from porttool import port
 from porttool.cli import main
@@ -123,10 +122,9 @@ def _capture(pulls: Pulls, there: Stack) -> None:
             tree = checkout(str(pulls.repo.path), ref, side, cache)
             wanted += [Wanted(tree, job(harness, one, side, manifest.layout)) for one in harness.scenarios]
     told = captured(wanted, there, pulls.cache, jobs=os.cpu_count() or 1, report=lambda _: None)
-    (cache / "captures").mkdir(exist_ok=True)
     for key, one in told.items():
         assert not one.capture.crashed, one.capture.crashed
-        (cache / "captures" / f"{key}.json").write_text(to_json(one.capture))
+        keep(cache, key, one.capture)
 
 
 def _asked():

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 
 import pytest
 
 from parity import capture as capturing
-from parity.capture import Checkout, Stack, cache_key, capture, checkout, clean_environment, folder_checkout, stack
+from parity.capture import (
+    Checkout,
+    Stack,
+    cache_key,
+    capture,
+    checkout,
+    clean_environment,
+    folder_checkout,
+    keep,
+    stack,
+)
 from parity.probes.run import cache_folder
-from parity.record import Capture, leaf, to_json
+from parity.record import Capture, leaf
 from parity.scenario import Job, Rows
 from parity.trees import write_tree
 from porttool.errors import EnvironmentFault, RepositoryError
@@ -66,10 +77,9 @@ def test_runs_leave_no_folders(side, tmp_path):
 def kept(cache, side, job):
     here = {"ref": side.ref, "commit": side.commit, "layout": ""}
     told = Capture("one", "source", here, {"wire": {"order": leaf("x")}})
-    file = cache / "captures" / f"{cache_key(side, job, STACK)}.json"
-    file.parent.mkdir(parents=True)
-    file.write_text(to_json(told), encoding="utf-8")
-    return told, file
+    key = cache_key(side, job, STACK)
+    keep(cache, key, told)
+    return told, cache / "captures" / f"{key}.json"
 
 
 def test_what_the_cache_holds_is_not_run(side, tmp_path):
@@ -77,6 +87,15 @@ def test_what_the_cache_holds_is_not_run(side, tmp_path):
     told, _ = kept(tmp_path, side, a_job())
     missing = Stack(str(tmp_path / "no-python"), STACK.packages)
     assert capture([(side, [a_job()])], missing, tmp_path) == [[told]]
+
+
+def test_a_cached_capture_under_another_name_is_run_again(side, tmp_path):
+    """A file copied over another's is no capture of that job, whatever it is called."""
+    _, file = kept(tmp_path, side, a_job())
+    other = replace(a_job(), scenario="another")
+    file.rename(file.with_name(f"{cache_key(side, other, STACK)}.json"))
+    ((told,),) = capture([(side, [other])], STACK, tmp_path)
+    assert "ModuleNotFoundError" in told.crashed and told.probes == {}
 
 
 def test_a_cached_capture_says_who_asked(side, tmp_path):

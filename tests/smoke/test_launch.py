@@ -167,6 +167,18 @@ def test_a_kept_run_that_was_damaged_is_run_again(tmp_path, change):
     assert lines[0] == "1 training run to make"
 
 
+def test_a_kept_run_under_another_name_is_run_again(tmp_path):
+    """A run copied over another's, the other side's say, is no run of that one."""
+    launched(tmp_path, [a_run(tmp_path)])
+    (file,) = (tmp_path / "cache" / "series").iterdir()
+    own = launched(tmp_path, [a_run(tmp_path, seed=2)]).series[0].digest()
+    (other,) = set((tmp_path / "cache" / "series").iterdir()) - {file}
+    other.write_bytes(file.read_bytes())
+    lines: list[str] = []
+    assert [told.digest() for told in launched(tmp_path, [a_run(tmp_path, seed=2)], lines).series] == [own]
+    assert lines[0] == "1 training run to make"
+
+
 def test_steps_that_are_none_of_ours(tmp_path):
     """A driver that scribbles over its own steps stops nobody from watching."""
     (tmp_path / "steps.jsonl").write_bytes(b'{"step": {"score": ["int", 1]}}\n\xff\n[]\n')
