@@ -94,7 +94,8 @@ def _broken_down(pairs: Sequence[Pair]) -> str:
         for name in ("score", "loss"):
             for step, both in enumerate(zip(left.column(name), right.column(name), strict=False), 1):
                 if all(value is not None and not math.isfinite(value) for value in both):
-                    return f"{name} is {both[0]} at step {step} on both sides: the training broke down"
+                    what = " and ".join(dict.fromkeys(map(str, both)))
+                    return f"{name} is {what} at step {step} on both sides: the training broke down"
     return ""
 
 
@@ -114,7 +115,7 @@ def _flat(run: Series) -> str:
     return f"the {run.side} side: {what}: nothing can be learnt"
 
 
-def _evidence(pairs: Sequence[Pair], mode: Mode) -> str:
+def _evidence(pairs: Sequence[Pair], mode: Envelope | str) -> str:
     if not isinstance(mode, Envelope):
         return ""
     runs = [run for pair in pairs for run in pair]
@@ -140,7 +141,7 @@ def _shown(start: Compared, pairs: Sequence[Pair], told: Told) -> Compared:
     apart = {(curve.seed, step) for curve in found for step in curve.different}
     of = sum(max(len(left.steps), len(right.steps)) for left, right in pairs)
     envelope = mode if isinstance(mode, Envelope) else None
-    unfit = "" if isinstance(told.backdrop, str) else _evidence(pairs, told.backdrop)
+    unfit = _evidence(pairs, told.backdrop)
     return replace(
         start,
         curves=tuple(found),

@@ -90,6 +90,7 @@ def test_what_does_not_fit_is_not_drawn(evidence, why):
     """Other steps, seeds or environment, or a file that cannot be read: one line says why, the verdict stands."""
     told = compared([run()], [target()], Told(backdrop=evidence))
     assert (told.verdict, told.backdrop.refused, told.backdrop.bands) == (Verdict.MATCH, why, {})
+    assert told.backdrop.runs == 0
 
 
 def test_none_is_told_where_none_is():

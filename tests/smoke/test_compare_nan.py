@@ -22,6 +22,13 @@ def test_training_that_broke_down_on_both_sides_proves_nothing(name, value):
     assert f"{name} is {value} at step 2 on both sides" in told.reason
 
 
+def test_training_that_broke_down_in_two_ways(name="loss"):
+    """Both are told; how far the sides went does not matter."""
+    told = compared([run((2, name, math.nan))], [target((2, name, math.inf), steps=3)], EXACT)
+    assert told.verdict is Verdict.INCOMPARABLE
+    assert told.reason.startswith("loss is nan and inf at step 2 on both sides")
+
+
 @pytest.mark.parametrize("variance", [math.nan, -1.0])
 def test_a_variance_that_is_none_is_no_variance(variance):
     """Rewards of which nothing is known to vary are taken as rewards that do not."""
