@@ -71,6 +71,8 @@ def _units(told: Mapping[str, Any]) -> Iterator[Unit]:
                 yield f"layout.{kind}.{old}.one_way", True, "", ("layout", kind, old)
     commits = told.get("commits")
     for number, item in enumerate(commits if isinstance(commits, list) else ()):
+        for what in (*item.get("pick", ()), *filter(None, [item.get("new")])):
+            yield f"{_PORTED}{what}", "ported", "", ("commits", number)
         for path, reason in (item.get("adapted") or {}).items():
             name = "+".join(str(oid)[:12] for oid in item.get("pick", ()))
             yield f"adapted.{name}.{path}", "adapted", str(reason), ("commits", number, "adapted", path)
@@ -123,7 +125,8 @@ def _without_reason(body: Any) -> Any:
 def changed(before: Mapping[str, Measure], after: Mapping[str, Measure], reasons: Mapping[str, str]) -> list[Changed]:
     """What differs between two sets of measures, each with the reason given for it in the same pull request.
 
-    Something more to compare weakens nothing, so new scenarios, stored captures apart, need no reason.
+    Something more to port or to compare weakens nothing, so new commits and scenarios, stored captures apart, need no
+    reason.
     """
     found = []
     for name in dict.fromkeys((*before, *after)):
@@ -131,6 +134,8 @@ def changed(before: Mapping[str, Measure], after: Mapping[str, Measure], reasons
         if was is not None and now is not None and was.value == now.value:
             continue
         if (was is None and name.startswith(_MORE)) or (name == "parity.rules" and _same_order(was, now)):
+            continue
+        if name.startswith(_PORTED) and _accounted(name.removeprefix(_PORTED), after):
             continue
         own = now.reason if now is not None else ""
         fresh = own.strip() if was is None or own != was.reason else ""
@@ -140,7 +145,14 @@ def changed(before: Mapping[str, Measure], after: Mapping[str, Measure], reasons
     return found
 
 
-_MORE = ("parity.scenarios.", "parity.knobs.also.", "parity.convergence.scenarios.")
+_PORTED = "commits."
+_MORE = (_PORTED, "parity.scenarios.", "parity.knobs.also.", "parity.convergence.scenarios.")
+
+
+def _accounted(what: str, after: Mapping[str, Measure]) -> bool:
+    """Whether a commit is still ported, maybe by more of its digits, or skipped, which wants a reason of its own."""
+    named = (name.partition(".")[2] for name in after if name.startswith((_PORTED, "skip.")))
+    return any(other.startswith(what) or what.startswith(other) for other in named)
 
 
 def _same_order(was: Measure | None, now: Measure | None) -> bool:

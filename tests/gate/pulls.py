@@ -18,7 +18,7 @@ BEFORE = {
     "target": {"repo": ".", "ref": "main", "branch": "port/x"},
     "layout": {"paths": {"old": "new"}, "symbols": {"A": {"to": "B", "one_way": True}}},
     "protected": ["base.py", "keep.py"],
-    "commits": [{"pick": ["1234567"], "adapted": {"a.py": "as it was"}}],
+    "commits": [{"pick": ["1234567"], "adapted": {"a.py": "as it was"}}, {"pick": ["2345678", "3456789a"]}],
     "skip": {"7654321": "not needed there"},
     "policy": {"signatures": "refuse"},
     "parity": {

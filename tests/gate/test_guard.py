@@ -27,6 +27,7 @@ RED = {
     "a shared glob added": (more("laws.steps", "parity", "shared"), "parity.shared.laws.steps"),
     "a protected path taken away": (lambda told: told["protected"].remove("keep.py"), "protected.keep.py"),
     "a protected path added": (more("other.py", "protected"), "protected.other.py"),
+    "a commit taken away": (lambda told: told["commits"][1]["pick"].remove("3456789a"), "commits.3456789a"),
     "an adaptation taken away": (drop("commits", 0, "adapted"), "adapted.1234567.a.py"),
     "a pair that is one-way": (
         put({"to": "D", "one_way": True}, "layout", "symbols", "C"),
@@ -168,6 +169,8 @@ def test_a_new_resolution_with_a_reason(pull):
         put(3, "parity", "knobs", "also", "x.wd"),
         put([], "parity", "convergence", "scenarios", "zorro"),
         put("because", "commits", 0, "why"),
+        more({"pick": ["4567890"]}, "commits"),
+        put(["23456789ab", "3456789"], "commits", 1, "pick"),
         put("port/y", "target", "branch"),
     ],
 )
@@ -176,6 +179,22 @@ def test_what_weakens_nothing_needs_no_reason(pull, change):
     told = pull(change)
     assert told.verdict is Verdict.MATCH
     assert told.cases[0].reason == "nothing that the gate measures by was changed"
+
+
+def test_a_commit_that_is_skipped_is_told_once(pull):
+    """Its reason stands in `skip`; that it is on the list no more is the same news."""
+    told = pull(lambda told: told["skip"].update({told["commits"][1]["pick"].pop(): "upstream has it"}))
+    assert [(case.name, case.verdict) for case in told.cases] == [("skip.3456789a", Verdict.MATCH)]
+
+
+def test_a_commit_that_is_not_the_one_skipped(pull):
+    """A skip of another commit accounts for nothing."""
+
+    def other(told):
+        told["commits"][1]["pick"].pop()
+        told["skip"]["3456789b"] = "upstream has it"
+
+    assert [case.name for case in pull(other).bad] == ["commits.3456789a"]
 
 
 def test_a_new_wording_of_a_reason_is_no_change(pull):
