@@ -12,14 +12,15 @@ from parity.standin.cpu import SeededModel
 from parity.standin.local_ray import Actor
 
 
-class Replica:
-    """One sampling worker; it has weights only after a sync."""
+class Weights:
+    """What one sampling engine answers from: a copy of the trained weights, there only after a sync."""
 
-    def __init__(self, name: str) -> None:
-        self.model = SeededModel.from_pretrained(name, dtype=torch.float32).eval()
+    def __init__(self, model: Any) -> None:
+        self.model = model.eval()
         self.version = 0
 
     def load_weights_from_shm_path(self, path: str) -> dict[str, Any]:
+        """Copy the weights that the training worker wrote."""
         weights = dict(torch.load(path, map_location="cpu", weights_only=True))
         with torch.no_grad():
             for name, parameter in self.model.named_parameters():
@@ -28,8 +29,16 @@ class Replica:
         return {"status": "ok"}
 
     def compute_weight_norm(self) -> dict[str, Any]:
+        """As the vendor's worker answers."""
         squares = sum(p.data.double().pow(2).sum().item() for p in self.model.parameters())
         return {"norm": squares**0.5, "num_params": sum(1 for _ in self.model.parameters())}
+
+
+class Replica(Weights):
+    """One sampling worker of a step: a token at a time."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(SeededModel.from_pretrained(name, dtype=torch.float32))
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def sample(self, ids: list[int], params: dict[str, Any]) -> list[int]:
@@ -59,19 +68,28 @@ class Pool:
         self._workers: list[Any] = []
         self.num_replicas, self.tp_size, self.sleeping = 0, 1, False
 
+    def _replica(self, name: str) -> Any:
+        return Replica(name)
+
+    def _sampled(self, replica: Any, ids: list[int], params: dict[str, Any]) -> list[int]:
+        return list(replica.sample(ids, params))
+
     async def initialize(self, config: Any, num_replicas: int = 1, **_: Any) -> None:
+        """Load the model and its tokenizer."""
         from transformers import AutoTokenizer
 
         self._config, self.num_replicas = config, num_replicas
         self._tokenizer = AutoTokenizer.from_pretrained(config.model)
-        self._workers = [Actor(Replica(config.model)) for _ in range(num_replicas)]
+        self._workers = [Actor(self._replica(config.model)) for _ in range(num_replicas)]
 
     async def generate(self, prompts: Sequence[str], params: dict[str, Any] | None, **_: Any) -> list[dict[str, Any]]:
+        """One answer for each prompt, in order."""
+        replica = self._workers[0].inner
         answers = []
         for prompt in prompts:
             ids = self._tokenizer(prompt, add_special_tokens=False)["input_ids"]
-            made = self._workers[0].inner.sample(ids, params or {})
-            stopped = made[-1] == self._workers[0].inner.model.config.eos_token_id
+            made = self._sampled(replica, ids, params or {})
+            stopped = made[-1] == replica.model.config.eos_token_id
             text, reason = self._tokenizer.decode(made), "stop" if stopped else "length"
             answers.append({"text": text, "token_ids": made, "finish_reason": reason, "prompt_len": len(ids)})
         return answers

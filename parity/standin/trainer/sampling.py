@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from parity.standin.local_ray import Actor
+from parity.standin import sampler
+from parity.standin.sampler import Weights
 
 
 def request_seed(seed: int, ids: Sequence[int], occurrence: int, version: int) -> int:
@@ -18,29 +19,13 @@ def request_seed(seed: int, ids: Sequence[int], occurrence: int, version: int) -
     return int.from_bytes(hashlib.sha256(text).digest()[:7], "big")
 
 
-class Replica:
-    """One sampling engine; it has the trained weights only after a sync."""
+class Replica(Weights):
+    """One sampling engine of a run."""
 
     def __init__(self, name: str) -> None:
         from transformers import AutoModelForCausalLM
 
-        self.model = AutoModelForCausalLM.from_pretrained(name, attn_implementation="sdpa", dtype=torch.float32)
-        self.model.eval()
-        self.version = 0
-
-    def load_weights_from_shm_path(self, path: str) -> dict[str, Any]:
-        """Copy the weights that the training worker wrote."""
-        weights = dict(torch.load(path, map_location="cpu", weights_only=True))
-        with torch.no_grad():
-            for name, parameter in self.model.named_parameters():
-                parameter.copy_(weights[name].to(parameter.dtype))
-        self.version += 1
-        return {"status": "ok"}
-
-    def compute_weight_norm(self) -> dict[str, Any]:
-        """As the vendor's worker answers."""
-        squares = sum(p.data.double().pow(2).sum().item() for p in self.model.parameters())
-        return {"norm": squares**0.5, "num_params": sum(1 for _ in self.model.parameters())}
+        super().__init__(AutoModelForCausalLM.from_pretrained(name, attn_implementation="sdpa", dtype=torch.float32))
 
     def digest(self) -> str:
         """sha256 over every weight."""
@@ -77,59 +62,27 @@ class Replica:
         return [int(token) for token in made[0, len(ids) :]]
 
 
-class Pool:
-    """Answers as `ReplicaPool` does; prompts arrive as text and are tokenised here, as vLLM would."""
+class Pool(sampler.Pool):
+    """Samples with a seed of its own for each request."""
 
     def __init__(self, seed: int) -> None:
+        super().__init__()
         self._seed = seed
-        self._config: Any = None
-        self._workers: list[Any] = []
         self._asked: Counter[tuple[int, ...]] = Counter()
         self._version = -1
-        self.num_replicas, self.tp_size, self.sleeping = 0, 1, False
 
-    async def initialize(self, config: Any, num_replicas: int = 1, **_: Any) -> None:
-        """Load the model and its tokenizer."""
-        from transformers import AutoTokenizer
+    def _replica(self, name: str) -> Replica:
+        return Replica(name)
 
-        self._config, self.num_replicas = config, num_replicas
-        self._tokenizer = AutoTokenizer.from_pretrained(config.model)
-        self._workers = [Actor(Replica(config.model)) for _ in range(num_replicas)]
-
-    async def generate(self, prompts: Sequence[str], params: dict[str, Any] | None, **_: Any) -> list[dict[str, Any]]:
-        """One answer for each prompt, in order."""
-        replica = self._workers[0].inner
+    def _sampled(self, replica: Replica, ids: list[int], params: dict[str, Any]) -> list[int]:
         if replica.version != self._version:
             self._asked.clear()
             self._version = replica.version
-        answers = []
-        for prompt in prompts:
-            ids = self._tokenizer(prompt, add_special_tokens=False)["input_ids"]
-            occurrence = self._asked[tuple(ids)]
-            self._asked[tuple(ids)] += 1
-            made = replica.sample(ids, params or {}, request_seed(self._seed, ids, occurrence, self._version))
-            stopped = made[-1] == replica.model.config.eos_token_id
-            text, reason = self._tokenizer.decode(made), "stop" if stopped else "length"
-            answers.append({"text": text, "token_ids": made, "finish_reason": reason, "prompt_len": len(ids)})
-        return answers
+        occurrence = self._asked[tuple(ids)]
+        self._asked[tuple(ids)] += 1
+        made: list[int] = replica.sample(ids, params, request_seed(self._seed, ids, occurrence, self._version))
+        return made
 
     def digest(self) -> str:
         """What the first replica samples with."""
         return str(self._workers[0].inner.digest()) if self._workers else ""
-
-    async def sleep(self, **_: Any) -> str:
-        self.sleeping = True
-        return "ok"
-
-    async def wake_up(self, **_: Any) -> str:
-        self.sleeping = False
-        return "ok"
-
-    async def reset_prefix_cache(self) -> str:
-        return "ok"
-
-    async def close_weight_sync(self) -> None:
-        pass
-
-    async def shutdown(self) -> None:
-        self._config, self._workers = None, []
