@@ -11,7 +11,7 @@ from parity.gate.result import Case, Found, Place, Probe
 from parity.verdict import Verdict
 
 # A recorded resolution says this where nobody gave a reason.
-NO_REASONS = ("", "resolved by hand")
+NO_REASON = "resolved by hand"
 _TRAILER = re.compile(r"(?im)^Gate-Reason:[ \t]*(\S.*?):[ \t]+(\S.*)$")
 
 
@@ -139,7 +139,7 @@ def changed(before: Mapping[str, Measure], after: Mapping[str, Measure], reasons
             continue
         own = now.reason if now is not None else ""
         fresh = own.strip() if was is None or own != was.reason else ""
-        reason = given(name, reasons) or ("" if fresh in NO_REASONS else fresh)
+        reason = given(name, reasons) or ("" if fresh == NO_REASON else fresh)
         place = (now.place if now is not None else None) or (was.place if was is not None else None)
         found.append(Changed(name, _shown(was), _shown(now), reason, place, _hint(name, now, was)))
     return found

@@ -29,6 +29,6 @@ TARGETS = (
             "tests/smoke/test_cells.py",
         ),
     ),
-    Target(("parity.gate.guard",), ("tests/gate/test_guard.py", "tests/gate/test_guard_git.py")),
+    Target(("parity.gate.guard",), ("tests/gate/test_guard_units.py",)),
     Target(("parity.gate.result",), ("tests/gate/test_result.py", "tests/gate/test_result_words.py")),
 )
