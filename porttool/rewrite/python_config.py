@@ -40,20 +40,33 @@ class ConfigReads:
         self.notes: list[Note] = []
         self.claimed: set[int] = set()
         self._seen: set[int] = set()
+        self._tops: dict[int, Node] = {}
 
     def visit(self, node: Node) -> None:
         """Translate the config read that an identifier or the content of a string is part of, once."""
-        top = self._access(node)
-        if top is None:
+        access = self._access(node)
+        if access is None:
             return
-        while (above := self.keys.enclosing(top)) is not None:
-            top = above
+        top = self._whole(access)
         if top.id in self._seen:
             return
         self._seen.add(top.id)
         for reading in self._readings(top):
             if self._translate(reading):
                 return
+
+    def _whole(self, node: Node) -> Node:
+        """The whole access expression around one; what lies between is asked for once, however long the chain."""
+        way: list[Node] = []
+        while (top := self._tops.get(node.id)) is None:
+            way.append(node)
+            above = self.keys.enclosing(node)
+            if above is None:
+                top = node
+                break
+            node = above
+        self._tops.update((step.id, top) for step in way)
+        return top
 
     def _access(self, node: Node) -> Node | None:
         """The innermost access expression that takes the name at `node` as a step."""

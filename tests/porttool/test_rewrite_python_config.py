@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from porttool.rewrite.python_keys import Keys
 from tests.porttool.python_support import both_ways, forth, layout, unchanged
 
 KEYS = layout(
@@ -251,3 +252,14 @@ def test_a_selected_key_changes_inside_its_string() -> None:
 def test_aliases_that_read_each_other_end() -> None:
     """A circle of assignments is not followed for ever."""
     unchanged(KEYS, "a = b.c\nb = a.c\na = b\nb = a\na.arctic_rl\nb.use_zorro\n")
+
+
+def test_a_long_chain_is_walked_once(monkeypatch):
+    """Each link asks for the whole expression around it; what is known of one link serves the next."""
+    asked = []
+    enclosing = Keys.enclosing
+    monkeypatch.setattr(Keys, "enclosing", lambda self, node: asked.append(node) or enclosing(self, node))
+    chain = ".arctic_rl" * 200
+    got, _ = forth(KEYS, f"cfg{chain}\n".encode())
+    assert got == f"cfg.remote_backend{chain.removeprefix('.arctic_rl')}\n".encode()
+    assert len(asked) <= 200
