@@ -87,8 +87,9 @@ class Layout:
     """All the names that differ between two branches. Immutable; `inverse()` is the layout of the way back.
 
     `roots` are import roots (both sides). `mounts` give the config key at which the root of a YAML file is mounted
-    (old-side path glob -> key), where the file is not a Hydra primary config. `on_old_side` is False for an inverse:
-    scopes and mounts are always written in the names of the original old side.
+    (old-side path glob -> key), where the file is not a Hydra primary config. `keep` names files (old-side globs or
+    paths) whose content stays as it is. `on_old_side` is False for an inverse: scopes, mounts and kept files are
+    always written in the names of the original old side.
     """
 
     paths: Renaming = field(default_factory=lambda: Renaming("path", separator="/"))
@@ -99,6 +100,7 @@ class Layout:
     fragments: tuple[Fragment, ...] = ()
     roots: tuple[str, ...] = (".",)
     mounts: tuple[tuple[str, Name], ...] = ()
+    keep: tuple[str, ...] = ()
     on_old_side: bool = True
 
     def __post_init__(self) -> None:
@@ -112,6 +114,10 @@ class Layout:
                     raise LayoutError(f"fragment {home} is declared twice", fragment.where, hint)
                 homes[home] = fragment
             _check_whole_files([getattr(fragment, end) for fragment in self.fragments], self.fragments)
+            for fragment in self.fragments:
+                if any(_glob_match(getattr(fragment, end).path, glob) for glob in self.keep):
+                    hint = "nothing can be taken out of a file that `keep` names, or put into it"
+                    raise LayoutError(f"fragment {getattr(fragment, end)} stands in a kept file", fragment.where, hint)
 
     @cached_property
     def modules(self) -> Renaming:
@@ -138,6 +144,7 @@ class Layout:
             "fragments": sorted([_told_end(f.old), _told_end(f.new)] for f in self.fragments),
             "mounts": sorted([glob, list(key)] for glob, key in self.mounts),
             "old_side": self.on_old_side,
+            **({"keep": sorted(self.keep)} if self.keep else {}),
         }
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode("utf-8", "surrogateescape")).hexdigest()
 
@@ -156,6 +163,7 @@ class Layout:
             fragments=tuple(fragment.reversed() for fragment in self.fragments),
             roots=self.roots,
             mounts=self.mounts,
+            keep=self.keep,
             on_old_side=not self.on_old_side,
         )
 
@@ -253,9 +261,17 @@ class FileNames:
         longest_first = sorted(told, key=lambda old: (-len(old), old))
         return (re.compile("|".join(map(re.escape, longest_first))), told) if told else None
 
+    @property
+    def _old_path(self) -> str:
+        return self.path if self.layout.on_old_side else self.new_path
+
+    @property
+    def kept(self) -> bool:
+        """Whether nothing in this file is renamed, whatever it says."""
+        return any(_glob_match(self._old_path, glob) for glob in self.layout.keep)
+
     def _in_scope(self, symbol: Symbol) -> bool:
-        path = self.path if self.layout.on_old_side else self.new_path
-        return not symbol.scope or any(_glob_match(path, glob) for glob in symbol.scope)
+        return not symbol.scope or any(_glob_match(self._old_path, glob) for glob in symbol.scope)
 
     def symbol(self, token: str) -> str | None:
         """The new form of an identifier in this file; scoped symbols count only inside their scope."""

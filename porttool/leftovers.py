@@ -84,12 +84,12 @@ def leftovers(layout: Layout, result: Files) -> Iterator[Mention]:
     for path, blob in result.items():
         if book.pattern is None or not any(word in blob for word in book.words):
             continue
-        if is_binary(blob):
+        names = layout.inverse().for_file(path)
+        if is_binary(blob) or names.kept:
             hit = book.pattern.search(blob)
             if hit is not None:
-                yield Mention(path, 0, "", _text(hit.group()), "kept", "binary")
+                yield Mention(path, 0, "", _text(hit.group()), "kept", "binary" if is_binary(blob) else "a kept file")
             continue
-        names = layout.inverse().for_file(path)
         floor = 0
         for hit in book.pattern.finditer(blob):
             if hit.start() >= floor and (found := book.judge(blob, hit.start(), hit.end(), names)) is not None:

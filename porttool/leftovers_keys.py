@@ -33,7 +33,7 @@ def unresolved_keys(
     found = []
     for path in result if only is None else sorted(only):
         blob = result[path]
-        if is_binary(blob) or language(path, blob) != "python":
+        if is_binary(blob) or language(path, blob) != "python" or layout.inverse().for_file(path).kept:
             continue
         for at, name in _reads(blob):
             if keys.match(name) and _lacks(known, name) and not _lacks(before, keys.map(name)):

@@ -25,14 +25,15 @@ def unresolved_targets(
 ) -> tuple[Culprit, ...]:
     """Every dotted name in the new tree that starts with a renamed module and leads to nothing in that tree, unless
     its old name led to nothing in the old tree either."""
-    modules = layout.inverse().modules
+    there = layout.inverse()
+    modules = there.modules
     before = Definitions(layout, source)
     firsts = {pair.old[0].encode("utf-8", "surrogateescape") for pair in modules if pair.old}
     tree = Definitions(layout, result)
     found = []
     for path in result if only is None else sorted(only):
         blob = result[path]
-        if is_binary(blob) or not any(first in blob for first in firsts):
+        if is_binary(blob) or not any(first in blob for first in firsts) or there.for_file(path).kept:
             continue
         for hit in _DOTTED.finditer(blob):
             name = tuple(hit.group().decode("ascii", "replace").split("."))

@@ -181,6 +181,7 @@ def _layout(told: Mapping[str, Any], reader: Reader, at: Place) -> Layout:
             ),
             roots=tuple(told.get("roots", (".",))),
             mounts=tuple((glob, split(key)) for glob, key in _pairs_of(told, "mounts")),
+            keep=tuple(told.get("keep", ())),
         )
     except LayoutError as error:
         raise LayoutError(error.message, error.where or reader.marks[at], error.hint) from error

@@ -169,6 +169,7 @@ LAYOUT = Record(
     {
         "roots": Key(Seq(Text("root"), 1), "import roots of both sides; default [.]"),
         "mounts": Key(Table(Text("glob"), Text("key")), "config key at which the root of a YAML file is mounted"),
+        "keep": Key(Seq(Text("glob"), 1), "files (old side) whose content stays, such as porttool's own"),
         "paths": Key(_pairs("path"), "files and folders, old: new; one `*` may stand inside a segment"),
         "modules": Key(_pairs("module"), "modules that no path pair implies, dotted or (Go) with slashes, old: new"),
         "symbols": Key(Table(Text("symbol"), ByKind((Text("symbol"), _SYMBOL))), "identifiers, old: new"),

@@ -66,7 +66,7 @@ def move(plan: Plan) -> Movement:
     there = translator.tree(old)
     if there.one_way and not _one_way_declared(plan):
         first = there.one_way[0]
-        hint = "make the pair undoable, or declare it `one_way: true`"
+        hint = "make the pair undoable, declare it `one_way: true`, or leave the file alone: `keep` in the layout"
         raise LayoutError(f"the movement cannot be undone: {first.text}", f"{first.path}:{first.line}", hint)
     edits: dict[str, Entry | None] = {path: None for path in old if path not in there.entries}
     edits.update({path: entry for path, entry in there.entries.items() if old.get(path) != entry})

@@ -253,10 +253,11 @@ class Translator:
 
 
 def _rewritten(layout: Layout, path: str, new_path: str, mode: int, blob: bytes) -> tuple[bytes, tuple[Note, ...]]:
-    if stat.S_ISLNK(mode):
+    names = layout.for_file(path)
+    if stat.S_ISLNK(mode) and not names.kept:
         target = carry_link(blob.decode("utf-8", "surrogateescape"), path, new_path, layout)
         return target.encode("utf-8", "surrogateescape"), ()
-    done = rewrite(blob, layout.for_file(path))
+    done = rewrite(blob, names)
     return done.blob, done.notes
 
 

@@ -46,7 +46,7 @@ WORDS = {
 KEYS = set(
     """
     version source source.repo source.ref target target.repo target.ref target.branch layout layout.roots
-    layout.mounts layout.mounts.* layout.paths layout.paths.* layout.paths.*.to layout.paths.*.one_way
+    layout.mounts layout.mounts.* layout.keep layout.paths layout.paths.* layout.paths.*.to layout.paths.*.one_way
     layout.modules layout.modules.* layout.modules.*.to layout.modules.*.one_way layout.symbols layout.symbols.*
     layout.symbols.*.to layout.symbols.*.in layout.symbols.*.words layout.symbols.*.part layout.symbols.*.one_way
     layout.keys layout.keys.* layout.keys.*.to layout.keys.*.one_way layout.fragments layout.fragments.*

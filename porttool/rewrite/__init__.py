@@ -38,7 +38,9 @@ def rewrite(blob: bytes, names: FileNames) -> Rewritten:
 
 
 def scan(blob: bytes, names: FileNames) -> Found:
-    """The edits and notes of the language module that reads this file."""
+    """The edits and notes of the language module that reads this file; none in a file that the layout keeps."""
+    if names.kept:
+        return Found([], [])
     return _scanner(language(names.path, blob))(blob, names)
 
 
@@ -49,7 +51,9 @@ def is_binary(blob: bytes) -> bool:
 
 def touched(blob: bytes, names: FileNames) -> bool:
     """Whether a scan can find anything: a name of the layout, or a file that says less than it means and moves, which
-    is a Python file with relative imports, and some YAML."""
+    is a Python file with relative imports, and some YAML. Nothing is found in a file that the layout keeps."""
+    if names.kept:
+        return False
     kind = language(names.path, blob)
     if any(needle.word in blob and needle.pricks(blob, names, kind) for needle in _needles(names.layout)):
         return True

@@ -108,6 +108,24 @@ def test_key_mounts_of_both_sides():
     assert layout.key_mount("other.yaml") == ()
 
 
+def test_kept_files_are_named_by_their_old_paths():
+    """A folder, a file or a glob; on the way back too, where a pair moved it."""
+    layout = Layout(paths=paths_renaming({"a": "b"}), symbols=(Symbol("C", "D"),), keep=("a/m", "*.csv"))
+    kept = [path for path in ("a/m", "a/m/x.py", "x/y.csv", "a/my", "b/m/x.py") if layout.for_file(path).kept]
+    assert kept == ["a/m", "a/m/x.py", "x/y.csv"]
+    back = layout.inverse()
+    assert [path for path in ("b/m/x.py", "b/my", "y.csv") if back.for_file(path).kept] == ["b/m/x.py", "y.csv"]
+    assert layout.digest != Layout(paths=layout.paths, symbols=layout.symbols).digest
+
+
+def test_no_fragment_in_a_kept_file():
+    """Nothing can be taken out of it, or put into it."""
+    fragment = Fragment(fragment_end("a.yaml#x"), fragment_end("b/c.yaml#"))
+    for keep in ("a.yaml", "b/"):
+        with pytest.raises(LayoutError, match="stands in a kept file"):
+            Layout(fragments=(fragment,), keep=(keep,))
+
+
 def test_scoped_symbols_count_in_their_files_only():
     """The scope is written in old names, also for the way back."""
     layout = Layout(paths=paths_renaming({"a.py": "b.py"}), symbols=(Symbol("C", "D", scope=("a.py", "t/")),))

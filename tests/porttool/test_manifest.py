@@ -114,6 +114,7 @@ def test_long_forms(written):
         keys: {k: {to: l.k}}
         symbols: {lxd: {to: incus, words: true, one_way: true}}
         mounts: {"conf/*.yaml": actor}
+        keep: [manifests/, "*.csv"]
         fragments:
           "a.py::C.f": {to: "b.py::g", old_after: "", new_after: e, old_lead: "\\n", new_lead: "\\n\\n"}
         """)
@@ -121,6 +122,7 @@ def test_long_forms(written):
     assert layout.extra_modules == (Pair(("m", "n"), ("o", "p"), True, "layout:3"),)
     assert layout.symbols[0].words and layout.symbols[0].one_way
     assert layout.mounts == (("conf/*.yaml", ("actor",)),)
+    assert layout.keep == ("manifests/", "*.csv")
     old, new = layout.fragments[0].old, layout.fragments[0].new
     assert (old.after, new.after, old.lead, new.lead) == ("", "e", "\n", "\n\n")
 

@@ -18,6 +18,7 @@ NEW_CLASSES = ("Nova", "NovaWorker", "run_prime", "ZETA", "nova", "ü_fresh")
 SCOPES = ((), (), ("pkg/",), ("pkg/alpha.py",), ("lib/*.py", "pkg/sub/core.py"))
 ROOTS = ((".",), (".",), ("src", "."), ("src",))
 MOUNTS = ((), (), (("pkg/*.yaml", ("alpha",)),), (("lib/conf.yaml", ("core", "beta")),))
+KEEPS = ((), (), (), ("pkg/",), ("lib/conf.yaml", "*.md"))
 AFTERS = (None, None, "", "alpha", "core", "Other")
 LEADS = (None, None, "", "\n", "\n\n", "# lead\n", "\n# lead\n")
 
@@ -112,6 +113,7 @@ def layouts(pick: Pick) -> Layout:
             fragments=tuple(pick.some(lambda: _fragment(pick), 2)) if pick.seldom(2) else (),
             roots=pick.of(ROOTS),
             mounts=pick.of(MOUNTS),
+            keep=pick.of(KEEPS),
         )
         made.inverse(), made.modules, made.inverse().modules, made.digest
     except LayoutError as fault:
