@@ -58,8 +58,8 @@ class Parser(argparse.ArgumentParser):
     def json(self) -> None:
         self.add_argument("--json", action="store_true", help="print JSON instead of the screen")
 
-    def branch(self) -> None:
-        self.add_argument("--branch", metavar="NAME", help="the port branch; default: target.branch of the manifest")
+    def branch(self, told: str = "the port branch; default: target.branch of the manifest") -> None:
+        self.add_argument("--branch", metavar="NAME", help=told)
 
     def resume(self) -> None:
         """What to do about a conflict that stopped an earlier run."""

@@ -11,8 +11,8 @@ from porttool.arguments import Parser
 
 # Kinds of values. Those of ASKED are looked up while the user types, by `porttool completion words KIND`.
 MANIFESTS, FILES, FOLDERS, CHOICES, TEXT = "manifests", "files", "folders", "choices", "text"
-REFS, SCENARIOS, PINS, RESOLUTIONS = "refs", "scenarios", "pins", "resolutions"
-ASKED = (REFS, SCENARIOS, PINS, RESOLUTIONS)
+REFS, SCENARIOS, TRAININGS, PINS, RESOLUTIONS = "refs", "scenarios", "trainings", "pins", "resolutions"
+ASKED = (REFS, SCENARIOS, TRAININGS, PINS, RESOLUTIONS)
 
 _BY_METAVAR = {
     "FILE": FILES,
@@ -26,6 +26,8 @@ _BY_METAVAR = {
 }
 _BY_DEST = {"repo": FOLDERS, "source_repo": FOLDERS, "target_repo": FOLDERS, "branch": REFS, "scenario": SCENARIOS,
             "names": PINS}  # fmt: skip
+# Training runs have scenarios of their own.
+_BY_VERB = {("smoke", "scenario"): TRAININGS}
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,8 @@ def grammar(verbs: Mapping[str, str], modules: Mapping[str, ModuleType]) -> Gram
 
 
 def _command(path: tuple[str, ...], parser: Parser) -> Command:
-    words = [_word(action) for action in parser._actions if not isinstance(action, argparse._SubParsersAction)]
+    told = [action for action in parser._actions if not isinstance(action, argparse._SubParsersAction)]
+    words = [_word(path[0], action) for action in told]
     return Command(
         path,
         _first(parser.description or ""),
@@ -89,25 +92,25 @@ def _command(path: tuple[str, ...], parser: Parser) -> Command:
     )
 
 
-def _word(action: argparse.Action) -> Word:
+def _word(verb: str, action: argparse.Action) -> Word:
     takes = not action.option_strings or action.nargs != 0
     label = str(action.metavar or action.dest.upper())
     choices = tuple(map(str, action.choices or ()))
     return Word(
         tuple(action.option_strings),
         _first(action.help or ""),
-        kind_of(action.dest, label, choices) if takes else "",
+        kind_of(action.dest, label, choices, verb) if takes else "",
         label,
         choices,
         many=action.nargs in ("*", "+"),
     )
 
 
-def kind_of(dest: str, metavar: str, choices: tuple[str, ...]) -> str:
+def kind_of(dest: str, metavar: str, choices: tuple[str, ...], verb: str = "") -> str:
     """What the value of an argument is."""
     if choices:
         return CHOICES
-    return _BY_DEST.get(dest) or _BY_METAVAR.get(metavar, TEXT)
+    return _BY_VERB.get((verb, dest)) or _BY_DEST.get(dest) or _BY_METAVAR.get(metavar, TEXT)
 
 
 def _first(told: str) -> str:

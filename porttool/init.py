@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from porttool.errors import UsageError, visible
 from porttool.infer import Draft, as_yaml, infer, read_tree
 from porttool.infer_draft import word
+from porttool.layout import Layout
 from porttool.repo import Commit, Repository
 
 Report = Callable[[str], None]
@@ -19,7 +20,8 @@ _SHOWN = 12  # digits of a commit id
 class Beginning:
     """What two refs say. `base` is the commit where they parted, `tree` that of the target, "" where there is none.
 
-    `compared` is the commit whose tree the layout starts from; `commits` are the source's own, oldest first.
+    `compared` is the commit whose tree the layout starts from; `commits` are the source's own, oldest first;
+    `homeless` are their new files in a folder that the target has left and no pair moves.
     """
 
     source: str
@@ -28,6 +30,7 @@ class Beginning:
     compared: str
     base: str = ""
     commits: tuple[Commit, ...] = ()
+    homeless: tuple[str, ...] = ()
 
     @property
     def picks(self) -> tuple[Commit, ...]:
@@ -46,12 +49,23 @@ def begin(repository: Repository, source: str, target: str, report: Report) -> B
     report("reading the trees")
     new = read_tree(repository, there)
     # Before the source's own changes names are easiest to tell; after them there may be more of them.
+    olds = {oid: read_tree(repository, oid) for oid in dict.fromkeys([base or here, here])}
     drafts: list[tuple[Draft, str]] = []
-    for oid in dict.fromkeys([base or here, here]):
+    for oid, old in olds.items():
         report(f"comparing {oid[:_SHOWN]} with {target}")
-        drafts.append((infer(read_tree(repository, oid), new), oid))
+        drafts.append((infer(old, new), oid))
     draft, compared = max(drafts, key=lambda told: len(told[0].pairs))
-    return Beginning(source, target, draft, compared, base, commits)
+    homeless = tuple(_homeless(olds[base or here], olds[here], new, draft.layout))
+    return Beginning(source, target, draft, compared, base, commits, homeless)
+
+
+def _homeless(before: Collection[str], now: Collection[str], new: Collection[str], layout: Layout) -> Iterator[str]:
+    """New files whose neighbours the layout moves, while they stay in a folder that the target does not have."""
+    left = {path.rpartition("/")[0] for path in before if layout.for_file(path).new_path != path}
+    left = {folder for folder in left if folder and not any(path.startswith(f"{folder}/") for path in new)}
+    for path in sorted(now):
+        if path not in before and path.rpartition("/")[0] in left and layout.for_file(path).new_path == path:
+            yield path
 
 
 def _parted(repository: Repository, here: str, there: str) -> str:
@@ -64,8 +78,11 @@ def _parted(repository: Repository, here: str, there: str) -> str:
     return next(same, "")
 
 
-def manifest_text(of: Beginning, repo: str, name: str, parity: str = "") -> str:
-    """The manifest, each pair under its evidence and each commit with its subject."""
+def manifest_text(of: Beginning, repo: str, name: str, parity: str = "", own: str = "") -> str:
+    """The manifest, each pair under its evidence and each commit with its subject.
+
+    `own`: the folder in the repository where it will stand; the layout leaves that alone.
+    """
     source, target, path = word(of.source), word(of.target), word(repo)
     lines = [
         f"# Drafted by `porttool init` from {visible(of.source)} and {visible(of.target)}.",
@@ -74,10 +91,20 @@ def manifest_text(of: Beginning, repo: str, name: str, parity: str = "") -> str:
         "version: 1",
         f"source: {{repo: {path}, ref: {source}}}",
         f"target: {{repo: {path}, ref: {target}, branch: {word(f'port/{name}')}}}",
-        *as_yaml(of.draft).rstrip("\n").split("\n"),
+        *_layout(of.draft, own),
+        *(f"  # new, and no pair of `paths` moves it or its folder: {visible(path)}" for path in of.homeless),
         *_commits(of),
     ]
     return "\n".join(lines) + "\n" + parity
+
+
+def _layout(draft: Draft, own: str) -> Iterator[str]:
+    first, *others = as_yaml(draft).rstrip("\n").split("\n")
+    yield "layout:" if own else first
+    if own:
+        yield "  # this file names the old side and the new one: it says the same on both"
+        yield f"  keep: [{word(own)}]"
+    yield from others
 
 
 def _commits(of: Beginning) -> Iterator[str]:

@@ -139,7 +139,10 @@ def step(job, scratch):
 
 
 def read(file, words):
-    """A YAML config with the words of a scenario: `a.b=value` sets a key that is there."""
+    """A YAML config with the words of a scenario: `a.b=value` sets a key that is there.
+
+    Better is the function of your own code that reads it: it knows blocks that have moved to other files.
+    """
     config = yaml.safe_load(file.read_text(encoding="utf-8"))
     for word in words:
         place, _, value = word.partition("=")

@@ -19,7 +19,7 @@ def arguments(parser: Parser) -> None:
     parser.manifest()
     parser.add_argument("range", nargs="?", metavar="RANGE", help="target commits a..b; default: the port branch")
     parser.resume()
-    parser.branch()
+    parser.branch("the branch to make; default: back/ and source.ref of the manifest")
     parser.repositories()
     parser.json()
 

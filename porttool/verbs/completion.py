@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from porttool.arguments import Parser
-from porttool.completion import ASKED, PINS, REFS, RESOLUTIONS
+from porttool.completion import ASKED, PINS, REFS, RESOLUTIONS, TRAININGS
 from porttool.errors import EXIT_OK, UsageError
 
 EXAMPLE = "porttool completion bash"
@@ -24,7 +24,7 @@ def arguments(parser: Parser) -> None:
         step = parser.step(shell, f"the script for {shell}; {where}", f"porttool completion {shell}")
         step.json()
     words = parser.step("words", "what the scripts ask for, one a line", "porttool completion words refs")
-    words.add_argument("what", choices=ASKED, help="refs and scenarios of a manifest, pins, recorded resolutions")
+    words.add_argument("what", choices=ASKED, help="refs, and what a manifest names; pins, recorded resolutions")
     words.add_argument("--manifest", metavar="MANIFEST", help="default: the project's manifest")
     words.json()
 
@@ -71,7 +71,8 @@ def _words(args: argparse.Namespace) -> Iterable[str]:
         from porttool.resolutions import recorded
 
         return [found.id for found in recorded(manifest.resolutions)]
-    scenarios = manifest.parity.get("scenarios")
+    of = manifest.parity.get("convergence") if args.what == TRAININGS else manifest.parity
+    scenarios = of.get("scenarios") if isinstance(of, dict) else None
     return map(str, scenarios) if isinstance(scenarios, dict) else ()
 
 

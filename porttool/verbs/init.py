@@ -20,7 +20,7 @@ EXAMPLE = "porttool init --source fixes --target relayout --write"
 def arguments(parser: Parser) -> None:
     told = "the branch with the commits to port; default: the one that is checked out"
     parser.add_argument("--source", metavar="REF", help=told)
-    told = "the branch in the other layout; default: the only other local branch"
+    told = "the branch in the other layout; default: the only other local branch with commits of its own"
     parser.add_argument("--target", metavar="REF", help=told)
     parser.add_argument("--repo", default=".", metavar="PATH", help="the repository of both refs; default: this one")
     parser.add_argument("--driver", action="store_true", help="also the skeleton of a parity driver")
@@ -52,7 +52,9 @@ def run(args: argparse.Namespace) -> int:
 
         parity = parity_text(of.draft, read_tree(repository, of.compared), driver.name)
         files[driver] = SKELETON
-    files[manifest] = init.manifest_text(of, _written(repository.root, top), name, parity)
+    inside = manifest.parent.is_relative_to(repository.root)
+    own = f"{manifest.parent.relative_to(repository.root).as_posix()}/" if inside else ""
+    files[manifest] = init.manifest_text(of, _written(repository.root, top), name, parity, own)
     _check(files[manifest], manifest)
     pyproject = top / "pyproject.toml"
     before = pyproject.read_bytes().decode("utf-8", "surrogateescape") if pyproject.is_file() else ""
@@ -139,9 +141,14 @@ def _json(of: Beginning) -> dict[str, object]:
         "base": of.base,
         "compared": of.compared,
         "pairs": [{"kind": pair.kind, "old": pair.old, "new": pair.new} for pair in of.draft.pairs],
-        "undecided": len(of.draft.undecided) + len(of.draft.unproven),
+        "undecided": _open_ends(of),
         "commits": [{"commit": commit.oid, "subject": commit.subject} for commit in of.picks],
     }
+
+
+def _open_ends(of: Beginning) -> int:
+    """How many comments of the layout ask for a decision."""
+    return len(of.draft.undecided) + len(of.draft.unproven) + len(of.homeless)
 
 
 def _told(of: Beginning, shown: list[str]) -> None:
@@ -149,7 +156,7 @@ def _told(of: Beginning, shown: list[str]) -> None:
 
     kinds = ((len(of.draft.of(kind)), kind) for kind in ("path", "module", "symbol", "key", "fragment"))
     told = ", ".join(f"{number} {kind}{'s' * (number != 1)}" for number, kind in kinds if number) or "no names differ"
-    open_ends = len(of.draft.undecided) + len(of.draft.unproven)
+    open_ends = _open_ends(of)
     answer(f"written: {', '.join(shown)}")
     answer(f"layout: {told}" + (f"; {open_ends} left to you, as comments" if open_ends else ""))
     answer(f"commits: {len(of.picks)} of {of.source}" + (f" since {of.base[:12]}" if of.base else ""))

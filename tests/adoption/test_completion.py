@@ -231,6 +231,7 @@ def test_kinds():
     assert kind_of("x", "MANIFEST", ()) == MANIFESTS
     assert kind_of("x", "NAME", ()) == TEXT
     assert kind_of("branch", "NAME", ("a",)) == "choices"
+    assert [kind_of("scenario", "NAME", (), verb) for verb in ("diff-meta", "smoke")] == ["scenarios", "trainings"]
 
 
 # What the scripts ask
@@ -246,13 +247,14 @@ def asked(capsys):
 
 
 def test_words(shell, tmp_path, asked):
-    """Refs of both repositories, scenarios, pins and resolutions; each an empty answer where there are none."""
+    """Refs of both repositories, scenarios, trainings and resolutions; each an empty answer where there are none."""
     assert asked("refs") == ["main", "recipe"]
     assert asked("refs", "--manifest", "manifests/m.yaml") == ["main", "recipe"]
-    assert asked("scenarios") == asked("resolutions") == []
-    shell.write(f"- {{pick: [{shell.picks[0]}]}}\n", extra="parity: {scenarios: {plain: [], zorro: []}}\n")
-    assert asked("scenarios") == ["plain", "zorro"]
-    assert set(ASKED) == {"refs", "scenarios", "pins", "resolutions"}
+    assert asked("scenarios") == asked("trainings") == asked("resolutions") == []
+    parity = "parity: {scenarios: {plain: [], zorro: []}, convergence: {scenarios: {short: []}}}\n"
+    shell.write(f"- {{pick: [{shell.picks[0]}]}}\n", extra=parity)
+    assert (asked("scenarios"), asked("trainings")) == (["plain", "zorro"], ["short"])
+    assert set(ASKED) == {"refs", "scenarios", "trainings", "pins", "resolutions"}
 
 
 def test_a_url_is_not_fetched(shell, asked):

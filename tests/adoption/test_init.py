@@ -65,6 +65,7 @@ def test_a_manifest_from_two_branches(run, fresh):
         "Another rate",
     ]
     assert told.layout.for_file("lib/client.py").new_path == "app/client.py"
+    assert told.layout.keep == ("manifests/",)
     lines = (fresh.path / "manifests/recipe.yaml").read_text().splitlines()
     assert [line.partition("  # ")[2] for line in lines if "pick:" in line] == [
         "Fix the run (Xiao Du)",
@@ -87,6 +88,21 @@ def test_the_next_three_commands_work(run, fresh):
         code, out, err = run(*words[1:])
         assert code == 0, out + err
     assert out.startswith("layout-only: 2 commits")
+
+
+def test_the_manifest_is_not_translated(run, fresh):
+    """Committed on the source, it names both sides, and a restructure of that branch leaves it as it is."""
+    run("init", "--write")
+    manifest = fresh.path / "manifests/recipe.yaml"
+    fresh.commit({"manifests/recipe.yaml": manifest.read_text()}, branch="recipe")
+    manifest.write_text(manifest.read_text().replace("ref: main, branch: port/recipe", "ref: recipe, branch: moved"))
+    told = run("restructure", str(manifest))
+    assert told.code == 0, told.err
+    assert fresh.files("moved")["manifests/recipe.yaml"] == fresh.files("recipe")["manifests/recipe.yaml"]
+    assert "app/client.py" in fresh.files("moved")
+    manifest.write_text(manifest.read_text().replace("keep: [manifests/]", "roots: [.]"))
+    told = run("restructure", str(manifest))
+    assert told.code == 2 and "manifests/recipe.yaml" in told.err and "`keep` in the layout" in told.err
 
 
 def test_nothing_is_written_unless_asked(run, fresh):
@@ -243,6 +259,26 @@ def test_unrelated_histories(run, tmp_path, monkeypatch):
     out = run("init", "--source", "recipe", "--target", "main").out
     assert "commits: []\n# the histories are unrelated: write what to port as" in out
     assert "lib/client.py: app/client.py" in out or "lib/: app/" in out
+
+
+@pytest.mark.parametrize(("there", "homeless"), [({}, ["lib/extra.py"]), ({"lib/kept.py": "import sys\n"}, [])])
+def test_a_new_file_without_a_home_is_told(run, tmp_path, monkeypatch, there, homeless):
+    """A new file beside files that went to several places is a comment, where the target has no such folder."""
+    repo = new_repo(tmp_path / "repo")
+    other = CLIENT.replace("os", "sys").replace("OldWorker", "Writer").replace("run", "write")
+    start = repo.commit({"lib/client.py": CLIENT, "lib/out.py": other, "docs/a.md": "a\n"})
+    gone = {"lib/client.py": None, "lib/out.py": None}
+    repo.commit({**gone, "app/rl/client.py": CLIENT, "app/io/writer.py": other, **there})
+    repo.branch("recipe", start)
+    repo.commit({"lib/extra.py": "import os\n", "docs/new.md": "x\n", "top.py": "import os\n"}, branch="recipe")
+    repo.git("symbolic-ref", "HEAD", "refs/heads/recipe")
+    monkeypatch.chdir(repo.path)
+    out = run("init", "--write").out
+    lines = (repo.path / "manifests/recipe.yaml").read_text().splitlines()
+    told = [f"  # new, and no pair of `paths` moves it or its folder: {path}" for path in homeless]
+    assert [line for line in lines if "no pair of" in line] == told
+    assert ("1 left to you, as comments" in out) is bool(homeless)
+    assert written(repo.path).layout.for_file("lib/client.py").new_path == "app/rl/client.py"
 
 
 def test_merges_are_comments(run, fresh):
