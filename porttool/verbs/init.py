@@ -43,7 +43,9 @@ def run(args: argparse.Namespace) -> int:
     name = init.name_of(source)
     manifest = top / "manifests" / f"{name}.yaml"
     driver = manifest.with_name(f"{name.replace('-', '_').replace('.', '_')}_driver.py")
-    _refuse_to_overwrite(args, [manifest, *([driver] if args.driver else [])])
+    # A layout that somebody corrected is not drafted anew for want of a driver.
+    stays = args.driver and args.write and manifest.exists() and not args.force
+    _refuse_to_overwrite(args, [*([] if stays else [manifest]), *([driver] if args.driver else [])])
     with progress() as report:
         of = init.begin(repository, source, target, report)
     files, parity = {}, ""
@@ -60,6 +62,8 @@ def run(args: argparse.Namespace) -> int:
     before = pyproject.read_bytes().decode("utf-8", "surrogateescape") if pyproject.is_file() else ""
     after = init_files.with_manifest(before, manifest.relative_to(top).as_posix(), str(pyproject))
     files |= {pyproject: after} if after != before else {}
+    if stays:
+        files = {driver: files[driver]}
     if args.write:
         init_files.write(files)
     shown = [_shown(file) for file in files]
@@ -69,6 +73,9 @@ def run(args: argparse.Namespace) -> int:
     if not args.write:
         print(files[manifest], end="")
         say(f"nothing is written: --write makes {', '.join(shown)}")
+        return EXIT_OK
+    if stays:
+        print(f"written: {shown[0]}; {_shown(manifest)} stays as it is, add to it:\n{parity}", end="")
         return EXIT_OK
     _told(of, shown)
     others = init_files.named(after) not in ("", manifest.relative_to(top).as_posix())

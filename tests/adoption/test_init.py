@@ -124,15 +124,15 @@ def test_what_is_shown_is_what_is_written(run, fresh):
 def test_a_manifest_is_not_overwritten(run, fresh):
     """Without --force a manifest or a driver that is there stays, and nothing else is written."""
     (fresh.path / "manifests").mkdir()
-    for name in ("recipe.yaml", "recipe_driver.py"):
+    for name, words in {"recipe.yaml": ["--write"], "recipe_driver.py": ["--write", "--driver"]}.items():
         file = fresh.path / "manifests" / name
         file.write_text("mine\n")
-        code, out, err = run("init", "--write", "--driver")
+        code, out, err = run("init", *words)
         assert (code, out) == (2, "")
         assert err.splitlines()[:2] == ["error: the file exists already", f"  at: manifests/{name}"]
         assert [(file.name, file.read_text()) for file in (fresh.path / "manifests").iterdir()] == [(name, "mine\n")]
         assert not (fresh.path / "pyproject.toml").exists()
-        assert run("init", "--write", "--driver", "--force").code == 0
+        assert run("init", *words, "--force").code == 0
         assert file.read_text() != "mine\n"
         for made in fresh.path.glob("manifests/*"):
             made.unlink()
@@ -331,6 +331,22 @@ def test_the_driver_runs_as_it_is(run, fresh):
     assert code == 0, out + err
     before = run("diff-config", "--right", "main", "--scenario", "plain")
     assert before.code == 1 and before.out.startswith("DIFFER  plain: config.old_rl.lr has another value")
+
+
+def test_a_driver_for_a_manifest_that_is_there(run, fresh):
+    """The manifest stays to the byte; what it needs for the driver is printed, to be added by hand."""
+    run("init", "--write")
+    manifest = fresh.path / "manifests/recipe.yaml"
+    corrected = manifest.read_text() + "# mine\n"
+    manifest.write_text(corrected)
+    told = run("init", "--driver", "--write")
+    assert told.code == 0, told.err
+    head, _, parity = told.out.partition("\n")
+    assert head == "written: manifests/recipe_driver.py; manifests/recipe.yaml stays as it is, add to it:"
+    assert manifest.read_text() == corrected and (fresh.path / "manifests/recipe_driver.py").is_file()
+    manifest.write_text(corrected + parity)
+    assert load(manifest).parity["drivers"] == {"step": "recipe_driver.py:step"}
+    assert run("init", "--driver", "--write").code == 2
 
 
 def test_the_packages_are_those_that_are_imported():
