@@ -77,3 +77,47 @@ def test_workers_are_forked(run, tmp_path):
     assert {worker["executable"] for worker in workers} == {str(server.python)}
     assert server.log and "not forked" not in server.log.read_text()
     assert [pid for pid in [told["driver"], *(w["pid"] for w in workers)] if Path("/proc", str(pid)).exists()] == []
+
+
+ACTOR = """
+    import ray
+
+    @ray.remote
+    class MadeAtItsImport:
+        pass
+"""
+# One of the main thread, and of threads as an asynchronous actor has them.
+IDS = """
+    import threading
+    import ray
+
+    def draw():
+        print(ray.TaskID.for_fake_task(ray.JobID.from_int(1)).hex())
+
+    draw()
+    for _ in range(4):
+        one = threading.Thread(target=draw)
+        one.start()
+        one.join()
+"""
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_no_two_workers_draw_the_same_ids(tmp_path, quiet):
+    """Equal ids of tasks are equal ids of objects: one worker would be handed what another wrote.
+
+    What has drawn before the fork all the same is found out, and its processes are started without one.
+    """
+    for name, text in {"actor.py": ACTOR, "ids.py": IDS}.items():
+        (tmp_path / name).write_text(textwrap.dedent(text))
+    environment = environment_of(tmp_path)
+    preload = [*(["parity.standin.trainer.forkserver_ray:no_draws"] if quiet else []), "actor"]
+    with serving(tmp_path, tmp_path / "scratch", preload, environment) as server:
+        told = [
+            subprocess.run([server.python, tmp_path / "ids.py"], env=environment, capture_output=True, text=True)
+            for _ in range(2)
+        ]
+        log = server.log.read_text()
+    ids = [line for one in told for line in one.stdout.splitlines()]
+    assert len(set(ids)) == len(ids) == 10, told
+    assert ("not forked: what was imported has drawn ids from Ray" in log) is not quiet

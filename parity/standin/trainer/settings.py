@@ -62,6 +62,7 @@ AGENT = "parity.standin.trainer.agent.SerialAgentLoop"
 
 # What the processes of a run import one by one; the fork server imports it once. Hooks come before what they hook.
 PRELOADED = (
+    "parity.standin.trainer.forkserver_ray:no_draws",
     "parity.standin.trainer.inject:install",
     "verl.trainer.main_ppo",
     "verl.experimental.agent_loop",
