@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -66,13 +66,16 @@ def _units(told: Mapping[str, Any]) -> Iterator[Unit]:
     for name, value in (told.get("policy") or {}).items():
         yield f"policy.{name}", value, "", ("policy", name)
     for kind, pairs in (told.get("layout") or {}).items():
+        for glob in pairs if kind == "keep" else ():
+            yield f"layout.keep.{glob}", "not translated", "", ("layout", kind)
         for old, new in pairs.items() if isinstance(pairs, dict) else ():
             if isinstance(new, dict) and new.get("one_way"):
                 yield f"layout.{kind}.{old}.one_way", True, "", ("layout", kind, old)
-    commits = told.get("commits")
-    for number, item in enumerate(commits if isinstance(commits, list) else ()):
-        for what in (*item.get("pick", ()), *filter(None, [item.get("new")])):
-            yield f"{_PORTED}{what}", "ported", "", ("commits", number)
+    commits = told.get("commits") or ()
+    for number, item in enumerate(commits if isinstance(commits, (list, tuple)) else [commits]):
+        for what in (*item.get("pick", ()), *filter(None, [item.get("new"), item.get("range")])):
+            value, why = (_OWN, item.get("why")) if what == item.get("new") else ("ported", "")
+            yield f"{_PORTED}{what}", value, str(why or ""), ("commits", number)
         for path, reason in (item.get("adapted") or {}).items():
             name = "+".join(str(oid)[:12] for oid in item.get("pick", ()))
             yield f"adapted.{name}.{path}", "adapted", str(reason), ("commits", number, "adapted", path)
@@ -88,19 +91,26 @@ def _parity(told: Mapping[str, Any]) -> Iterator[Unit]:
             if len(body) > 1:
                 # The first glob that fits decides.
                 yield "parity.rules", list(body), "", at
-        elif name in ("scenarios", "convergence", "knobs") and isinstance(body, dict):
-            yield from _named(f"parity.{name}", body, at)
+        elif name in _TABLES and isinstance(body, dict):
+            yield from _named(f"parity.{name}", body, at, _TABLES[name])
         elif isinstance(body, list):
             for place, item in enumerate(body):
                 yield f"parity.{name}.{item}", item, "", (*at, place)
+            if name == "base" and len(body) > 1:
+                # The last word about a key counts.
+                yield "parity.base", body, "", at
         else:
-            yield f"parity.{name}", _without_reason(body), _reason(body), at
+            yield f"parity.{name}", body, "", at
 
 
-def _named(name: str, body: Mapping[str, Any], at: tuple[str | int, ...]) -> Iterator[Unit]:
+# What holds things by name, and which tables inside do so themselves.
+_TABLES = {"scenarios": (), "convergence": ("bands", "scenarios"), "knobs": ("also",)}
+
+
+def _named(name: str, body: Mapping[str, Any], at: tuple[str | int, ...], inner: Sequence[str] = ()) -> Iterator[Unit]:
     """One unit for each entry of a table, and of the tables inside it that name things themselves."""
     for key, value in body.items():
-        if key in ("bands", "scenarios", "also") and isinstance(value, dict):
+        if key in inner and isinstance(value, dict):
             yield from _named(f"{name}.{key}", value, (*at, key))
         else:
             yield f"{name}.{key}", _without_reason(value), _reason(value), (*at, key)
@@ -125,17 +135,17 @@ def _without_reason(body: Any) -> Any:
 def changed(before: Mapping[str, Measure], after: Mapping[str, Measure], reasons: Mapping[str, str]) -> list[Changed]:
     """What differs between two sets of measures, each with the reason given for it in the same pull request.
 
-    Something more to port or to compare weakens nothing, so new commits and scenarios, stored captures apart, need no
-    reason.
+    Something more to port or to compare weakens nothing, so new commits and scenarios, stored captures and patches of
+    the port's own apart, need no reason.
     """
     found = []
     for name in dict.fromkeys((*before, *after)):
         was, now = before.get(name), after.get(name)
         if was is not None and now is not None and was.value == now.value:
             continue
-        if (was is None and name.startswith(_MORE)) or (name == "parity.rules" and _same_order(was, now)):
+        if (was is None and _is_more(name, now)) or (name in _ORDERED and _same_order(was, now)):
             continue
-        if name.startswith(_PORTED) and _accounted(name.removeprefix(_PORTED), after):
+        if now is None and name.startswith(_PORTED) and _accounted(name.removeprefix(_PORTED), after):
             continue
         own = now.reason if now is not None else ""
         fresh = own.strip() if was is None or own != was.reason else ""
@@ -146,17 +156,27 @@ def changed(before: Mapping[str, Measure], after: Mapping[str, Measure], reasons
 
 
 _PORTED = "commits."
+_OWN = "a patch of the port's own"
+_ORDERED = ("parity.rules", "parity.base")
+_ID = re.compile(r"[0-9a-f]{7,40}")
 _MORE = (_PORTED, "parity.scenarios.", "parity.knobs.also.", "parity.convergence.scenarios.")
+
+
+def _is_more(name: str, now: Measure | None) -> bool:
+    """Whether something new is more to port or to compare. A patch has no source: it may change what was ported."""
+    return name.startswith(_MORE) and now is not None and now.value != _OWN
 
 
 def _accounted(what: str, after: Mapping[str, Measure]) -> bool:
     """Whether a commit is still ported, maybe by more of its digits, or skipped, which wants a reason of its own."""
-    named = (name.partition(".")[2] for name in after if name.startswith((_PORTED, "skip.")))
-    return any(other.startswith(what) or what.startswith(other) for other in named)
+    named = [name.partition(".")[2] for name in after if name.startswith((_PORTED, "skip."))]
+    # Of two names one may begin as the other does: `main~1` is not `main~12`.
+    ids = [other.lower() for other in named if _ID.fullmatch(other.lower())] if _ID.fullmatch(what.lower()) else []
+    return what in named or any(other.startswith(what.lower()) or what.lower().startswith(other) for other in ids)
 
 
 def _same_order(was: Measure | None, now: Measure | None) -> bool:
-    """Whether the rules that are there before and after stand in the same order."""
+    """Whether what is there before and after stands in the same order."""
     if was is None or now is None:
         return True
     kept = [glob for glob in was.value if glob in now.value]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from porttool.init_files import named
 from porttool.manifest import Manifest
 from porttool.manifest_nodes import Reader, compose, read_file
 from porttool.manifest_schema import MANIFEST, Free
-from porttool.repo import Repository, blob_id
+from porttool.repo import MODE_LINK, MODE_TREE, Repository, blob_id
 from porttool.verbs.choose import project_folder
 
 # The variables by which CI systems name the branch (or commit) that a pull request goes to.
@@ -46,6 +48,9 @@ def guarded(manifest: Manifest, base: str) -> Probe:
     """
     began = time.monotonic()
     folder = top(manifest)
+    if not (folder / ".git").exists():
+        told = "the manifest lies in no git repository: what a pull request changed of it is not known"
+        raise RepositoryError(told, str(manifest.path), "leave --base out, or run it where the project is checked out")
     try:
         repository = Repository.open(folder)
         there = _resolved(repository, base)
@@ -59,8 +64,11 @@ def guarded(manifest: Manifest, base: str) -> Probe:
         raise RepositoryError(f"HEAD has no commit in common with the base {base!r}", folder.name)
     commits = [repository.commit(oid) for oid in repository.history([head], [start])]
     reasons = trailers(commit.message.decode("utf-8", "replace") for commit in commits)
-    found = _changes(manifest, repository, repository.commit(start).tree, reasons)
-    return probe(found, f"{base} ({start[:8]})", in_manifest(manifest), time.monotonic() - began)
+    found = _changes(manifest, _Tree(repository, repository.commit(start).tree), reasons)
+    told = f"{base} ({start[:8]})"
+    if start == head:
+        told += ", which holds HEAD: only what is not committed was looked at"
+    return probe(found, told, in_manifest(manifest), time.monotonic() - began)
 
 
 def _resolved(repository: Repository, base: str) -> str:
@@ -73,46 +81,110 @@ def _resolved(repository: Repository, base: str) -> str:
     return repository.resolve(base)
 
 
-def _changes(manifest: Manifest, repository: Repository, tree: str, reasons: Mapping[str, str]) -> list[Changed]:
+@dataclass(frozen=True)
+class _Tree:
+    """The files of a commit as a checkout of it would give them: a link is what it leads to."""
+
+    repository: Repository
+    tree: str
+
+    def at(self, path: str) -> str:
+        """Where a path leads; itself where it is not there, "" where it leads out of the tree or in a circle."""
+        for _ in range(_MOST_LINKS):
+            parts = path.split("/")
+            for end in range(1, len(parts) + 1):
+                entry = self.repository.entry(self.tree, "/".join(parts[:end]))
+                if entry is not None and entry.mode == MODE_LINK:
+                    to = os.fsdecode(self.repository.read(entry.oid))
+                    path = posixpath.normpath(posixpath.join(*parts[: end - 1], to, *parts[end:]))
+                    break
+            else:
+                return path
+            if path.startswith(("/", "..")):
+                return ""
+        return ""
+
+    def read(self, path: str) -> bytes | None:
+        """The content of a file; None where there is none."""
+        entry = self.repository.file(self.tree, there) if (there := self.at(path)) else None
+        return self.repository.read(entry.oid) if entry is not None and entry.is_regular else None
+
+    def below(self, folder: str) -> dict[str, bytes]:
+        """Every file below a folder by its path there."""
+        entry = self.repository.entry(self.tree, there) if (there := self.at(folder)) else None
+        held = self.repository.entries(entry.oid) if entry is not None and entry.mode == MODE_TREE else {}
+        read = {path: self.read(f"{there}/{path}") for path in held}
+        return {path: content for path, content in read.items() if content is not None}
+
+
+# As many as Linux follows.
+_MOST_LINKS = 40
+
+
+def _changes(manifest: Manifest, base: _Tree, reasons: Mapping[str, str]) -> list[Changed]:
     path = relative(manifest.path, top(manifest))
-    before = repository.file(tree, path)
     now, places = _read(read_file(manifest.path), path)
-    files = changed(_files_at(repository, tree, manifest), _files_here(manifest), reasons)
-    was = _held(repository.read(before.oid), path) if before is not None else None
-    if was is None:
-        why = given("manifest", reasons)
-        hint = "say why the gate goes by another one: a line `Gate-Reason: manifest: why` in a commit message"
-        return [
-            Changed(
-                "manifest",
-                "" if before is None else "one that cannot be read",
-                path,
-                why,
-                Place(path, 1, "project"),
-                hint,
-            )
-        ]
-    drivers = _drivers(manifest, repository, tree, {*_driver_files(was), *_driver_files(now)})
+    origin = _origin(manifest, base)
+    source = base.read(origin)
+    # Of a manifest that is new, what stands beside it is new as well.
+    files = changed(_files_at(base, origin), _files_here(manifest, path), reasons) if source is not None else []
+    was = _held(source, path) if source is not None else None
+    if source is None or was is None:
+        return [_other("" if source is None else "one that cannot be read", path, path, reasons), *files]
+    drivers = _drivers(manifest, base, origin, {*_driver_files(was), *_driver_files(now)})
     found = changed(measures(was, {}), measures(now, places), reasons)
-    return [*_chosen(manifest, repository, tree, reasons), *found, *changed(*drivers, reasons), *files]
+    told = _chosen(manifest, base, reasons) if origin == path else [_other(origin, path, path, reasons)]
+    return [*told, *found, *changed(*drivers, reasons), *files]
 
 
-def _chosen(
-    manifest: Manifest, repository: Repository, tree: str, reasons: Mapping[str, str]
-) -> Iterator[Changed]:
+def _other(was: str, now: str, where: str, reasons: Mapping[str, str]) -> Changed:
+    hint = "say why the gate goes by another one: a line `Gate-Reason: manifest: why` in a commit message"
+    return Changed("manifest", was, now, given("manifest", reasons), Place(where, 1, "project"), hint)
+
+
+def _origin(manifest: Manifest, base: _Tree) -> str:
+    """What this manifest was at the base: of the name it is called by, else the one that the project went by then.
+
+    The latter only where it is not here any more: another manifest that is added measures by itself.
+    """
+    folder = top(manifest)
+    called = Path(os.path.abspath(manifest.where().rpartition(":")[0]))
+    # A link in the place of a manifest must not choose what it is compared with.
+    above = next((one for one in called.parents if one.resolve() == folder), None)
+    path = called.relative_to(above).as_posix() if above is not None else relative(manifest.path, folder)
+    if base.read(path) is not None:
+        return base.at(path)
+    before = _default_of(base, relative(project_folder(manifest.path.parent), folder))
+    return base.at(before) if before and not (folder / before).is_file() else path
+
+
+def _chosen(manifest: Manifest, base: _Tree, reasons: Mapping[str, str]) -> list[Changed]:
     """Whether the project goes by another of its manifests than before, one that was there already."""
-    folder = project_folder(manifest.path.parent)
-    where, held = (relative(folder / name, top(manifest)) for name in ("pyproject.toml", "manifests"))
-    entry, below = repository.file(tree, where), repository.entry(tree, held)
-    text = repository.read(entry.oid).decode("utf-8", "replace") if entry is not None else ""
-    files = repository.entries(below.oid) if below is not None and not below.is_regular else {}
-    was = _default(text, [f"manifests/{name}" for name in files if "/" not in name])
-    here = folder / "pyproject.toml"
-    text = here.read_text(encoding="utf-8", errors="replace") if here.is_file() else ""
-    now = _default(text, [f"manifests/{file.name}" for file in (folder / "manifests").glob("*")])
-    if was and now and was != now:
-        hint = "say why the project goes by another manifest: a line `Gate-Reason: manifest: why` in a commit message"
-        yield Changed("manifest", was, now, given("manifest", reasons), Place(where, 1, "project"), hint)
+    folder, nearest = top(manifest), project_folder(manifest.path.parent)
+    for project in (one for one in manifest.path.parents if one == folder or folder in one.parents):
+        was, now = _default_of(base, relative(project, folder)), _default_here(project, folder)
+        # The entry of a project around this one is of interest where it leads here.
+        if was and now and was != now and (project == nearest or (folder / now).resolve() == manifest.path):
+            where = posixpath.join(relative(project, folder), "pyproject.toml")
+            return [_other(was, now, where, reasons)]
+    return []
+
+
+def _default_of(base: _Tree, project: str) -> str:
+    held = base.below(posixpath.join(project, "manifests"))
+    text = (base.read(posixpath.join(project, "pyproject.toml")) or b"").decode("utf-8", "replace")
+    return _below(project, _default(text, [f"manifests/{name}" for name in held if "/" not in name]))
+
+
+def _default_here(project: Path, folder: Path) -> str:
+    file = project / "pyproject.toml"
+    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    held = [f"manifests/{one.name}" for one in (project / "manifests").glob("*")]
+    return _below(relative(project, folder), _default(text, held))
+
+
+def _below(project: str, name: str) -> str:
+    return posixpath.normpath(posixpath.join(project, name)) if name else ""
 
 
 def _default(pyproject: str, files: Iterable[str]) -> str:
@@ -129,19 +201,18 @@ def _driver_files(told: Mapping[str, Any]) -> set[str]:
 
 
 def _drivers(
-    manifest: Manifest, repository: Repository, tree: str, names: set[str]
+    manifest: Manifest, base: _Tree, origin: str, names: set[str]
 ) -> tuple[dict[str, Measure], dict[str, Measure]]:
     """The content of each driver before and now; one that was not there is named by the manifest, which tells it."""
     before: dict[str, Measure] = {}
     now: dict[str, Measure] = {}
     for name in sorted(names):
         file = manifest.path.parent / name
-        where = relative(file, top(manifest))
-        entry = repository.file(tree, where)
-        if entry is None or not entry.is_regular:
+        held = base.read(posixpath.normpath(posixpath.join(posixpath.dirname(origin), name)))
+        if held is None:
             continue
-        at = Place(where, 1, "project")
-        before[f"driver.{name}"] = Measure(blob_id(_split(repository.read(entry.oid))[0])[:12], "", at)
+        at = Place(relative(file, top(manifest)), 1, "project")
+        before[f"driver.{name}"] = Measure(blob_id(_split(held)[0])[:12], "", at)
         if file.is_file():
             now[f"driver.{name}"] = Measure(blob_id(_split(file.read_bytes())[0])[:12], "", at)
     return before, now
@@ -166,28 +237,24 @@ def _read(source: bytes, name: str) -> tuple[Mapping[str, Any], dict[tuple[str |
     return told, {at: Place(path, int(line), "project") for at, (path, _, line) in lines}
 
 
-def _folders(manifest: Manifest) -> Iterator[tuple[str, Path]]:
+def _folders(path: str) -> Iterator[tuple[str, str]]:
     for kind in ("captures", "resolutions"):
-        yield kind, manifest.path.with_name(f"{manifest.path.stem}.{kind}")
+        yield kind, posixpath.join(posixpath.dirname(path), f"{Path(path).stem}.{kind}")
 
 
-def _files_at(repository: Repository, tree: str, manifest: Manifest) -> dict[str, Measure]:
+def _files_at(base: _Tree, origin: str) -> dict[str, Measure]:
     found: dict[str, Measure] = {}
-    for kind, folder in _folders(manifest):
-        where = relative(folder, top(manifest))
-        entry = repository.entry(tree, where)
-        held = repository.entries(entry.oid) if entry is not None and not entry.is_regular else {}
-        contents = {path: repository.read(one.oid) for path, one in held.items() if one.is_regular}
-        found |= _measured(kind, where, contents)
+    for kind, folder in _folders(origin):
+        found |= _measured(kind, folder, base.below(folder))
     return found
 
 
-def _files_here(manifest: Manifest) -> dict[str, Measure]:
+def _files_here(manifest: Manifest, path: str) -> dict[str, Measure]:
     found: dict[str, Measure] = {}
-    for kind, folder in _folders(manifest):
+    for kind, name in _folders(path):
+        folder = manifest.path.parent / posixpath.basename(name)
         files = sorted(file for file in folder.rglob("*") if file.is_file()) if folder.is_dir() else []
-        contents = {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
-        found |= _measured(kind, relative(folder, top(manifest)), contents)
+        found |= _measured(kind, name, {file.relative_to(folder).as_posix(): file.read_bytes() for file in files})
     return found
 
 

@@ -10,7 +10,8 @@ from parity.gate.result import Place
 from parity.record import Leaf
 from porttool.manifest import Manifest, is_url
 
-_LINE = re.compile(r"([^\s:][^:]*):(\d+)(?=\s|$)")
+# A driver may say anything: what no file can be called is no place.
+_LINE = re.compile(r"([^\s:\ud800-\udc7f\udd00-\udfff][^:\0\n\ud800-\udc7f\udd00-\udfff]*):([0-9]{1,9})(?=\s|$)")
 
 
 def of_origin(held: Leaf | None) -> Place | None:

@@ -23,7 +23,7 @@ BEFORE = {
     "policy": {"signatures": "refuse"},
     "parity": {
         "subject": {"trainer": "t.T", "worker": "w.W", "rollout": "r.R", "adapter": "a.A"},
-        "base": ["x.lr=1"],
+        "base": ["x.lr=1", "x.wd=0"],
         "scenarios": {"plain": [], "bold": ["x.lr=2"]},
         "rules": {
             "wire.*.lr": {"within": 0.1, "evidence": "5 runs of May"},

@@ -7,6 +7,7 @@ import json
 import pytest
 import yaml
 
+from parity.gate.guard import changed, measures
 from parity.verdict import Verdict
 from tests.gate.pulls import BEFORE, RESOLUTION, drop, more, put, reorder
 
@@ -27,6 +28,11 @@ RED = {
     "a shared glob added": (more("laws.steps", "parity", "shared"), "parity.shared.laws.steps"),
     "a protected path taken away": (lambda told: told["protected"].remove("keep.py"), "protected.keep.py"),
     "a protected path added": (more("other.py", "protected"), "protected.other.py"),
+    "the words of all scenarios in another order": (
+        lambda told: told["parity"]["base"].reverse(),
+        "parity.base",
+    ),
+    "a patch without a source": (more({"new": "0001.patch"}, "commits"), "commits.0001.patch"),
     "a commit taken away": (lambda told: told["commits"][1]["pick"].remove("3456789a"), "commits.3456789a"),
     "an adaptation taken away": (drop("commits", 0, "adapted"), "adapted.1234567.a.py"),
     "a pair that is one-way": (
@@ -118,6 +124,7 @@ OWN = {
     "a tolerance with its evidence": put(
         {"within": 0.2, "evidence": "7 runs of June"}, "parity", "rules", "wire.*.lr"
     ),
+    "a patch": more({"new": "0001.patch", "why": "new wiring"}, "commits"),
     "an adaptation": put("must differ there", "commits", 0, "adapted", "b.py"),
     "a skip": put("not wanted", "skip", "7777777"),
     "a scenario": put({"overrides": [], "why": "no such key any more"}, "parity", "scenarios", "bold"),
@@ -195,6 +202,63 @@ def test_a_commit_that_is_not_the_one_skipped(pull):
         told["skip"]["3456789b"] = "upstream has it"
 
     assert [case.name for case in pull(other).bad] == ["commits.3456789a"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "name"),
+    [
+        (["main~1", "main~12"], ["main~12"], "commits.main~1"),
+        (["fix", "fix-2"], ["fix-2"], "commits.fix"),
+        (["1234567", "v1"], ["1234567abc"], "commits.v1"),
+        (["ABCDEF1"], ["abcdef123"], ""),
+    ],
+)
+def test_a_name_that_begins_as_another_does(before, after, name):
+    """Only of an id there may be more digits, in any letter case: of two names each is a commit of its own."""
+
+    def listed(picks):
+        return measures({"commits": [{"pick": [pick]} for pick in picks]}, {})
+
+    assert [one.name for one in changed(listed(before), listed(after), {})] == [name] * bool(name)
+
+
+def test_a_name_that_is_skipped():
+    """A commit that is called by a tag is accounted for by a skip of that tag."""
+    before, after = ({"commits": [{"pick": ["v1"]}]}, {"skip": {"v1": "upstream has it"}})
+    assert [one.name for one in changed(measures(before, {}), measures(after, {}), {})] == ["skip.v1"]
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_range_that_is_another(listed):
+    """Which commits a range holds is not known here: another one needs a reason, also on its own."""
+
+    def told(text):
+        return measures({"commits": [{"range": text}] if listed else {"range": text}}, {})
+
+    assert [one.name for one in changed(told("a..c"), told("b..c"), {})] == ["commits.a..c"]
+    assert changed(told("a..c"), told("a..c"), {}) == []
+
+
+@pytest.mark.parametrize("name", ["expected", "volatile", "why", "reason", "evidence"])
+def test_a_subject_may_have_any_name(name):
+    """Another trainer's subject names what it likes: none of it is taken for a reason."""
+
+    def told(value):
+        return measures({"parity": {"subject": {name: value}}}, {})
+
+    (one,) = changed(told("a.B"), told("a.C"), {})
+    assert (one.name, one.reason) == ("parity.subject", "")
+
+
+@pytest.mark.parametrize("name", ["also", "bands", "scenarios"])
+def test_a_scenario_may_have_any_name(name):
+    """A scenario that is called like a table is one: what it asks for besides is no new scenario."""
+
+    def told(body):
+        return measures({"parity": {"scenarios": {name: body}}}, {})
+
+    more = changed(told({"overrides": []}), told({"overrides": [], "rows": {"repeat": True}}), {})
+    assert [one.name for one in more] == [f"parity.scenarios.{name}"]
 
 
 def test_a_new_wording_of_a_reason_is_no_change(pull):

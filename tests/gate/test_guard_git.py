@@ -111,6 +111,16 @@ def test_a_base_that_is_not_here(pull):
     assert "fetch-depth" in raised.value.hint
 
 
+def test_a_manifest_in_no_repository(pull, tmp_path_factory):
+    """There is nothing to compare it with, and no path of the machine is told in the report."""
+    pull()
+    alone = tmp_path_factory.mktemp("alone") / "m.yaml"
+    alone.write_bytes((pull.root / "manifests" / "m.yaml").read_bytes())
+    with pytest.raises(RepositoryError, match="lies in no git repository") as raised:
+        guarded(load(alone), "main")
+    assert "/" not in raised.value.message
+
+
 def test_a_shallow_clone_is_a_fault(pull, tmp_path_factory):
     """Without history nothing can be said about what a pull request changed."""
     pull()

@@ -15,13 +15,14 @@ TOLD = {
     "layout": {
         "paths": {"a": "b", "c": {"to": "d", "in": ["x"]}, "e": {"to": "f", "one_way": True}},
         "roots": ["src"],
+        "keep": ["manifests/"],
     },
     "protected": ["base.py"],
     "skip": {"7654321": "not needed"},
     "policy": {"merges": "linear"},
     "commits": [
         {"pick": ["1234567890abcd", "2345678"], "adapted": {"a.py": "older API"}},
-        {"new": "p.patch", "adapted": {"b.py": "as it was"}},
+        {"new": "p.patch", "why": "wiring", "adapted": {"b.py": "as it was"}},
         {"pick": ["3456789"]},
     ],
     "parity": {
@@ -44,10 +45,11 @@ UNITS = {
     "skip.7654321": ("not ported", "not needed", ("skip", "7654321")),
     "policy.merges": ("linear", "", ("policy", "merges")),
     "layout.paths.e.one_way": (True, "", ("layout", "paths", "e")),
+    "layout.keep.manifests/": ("not translated", "", ("layout", "keep")),
     "commits.1234567890abcd": ("ported", "", ("commits", 0)),
     "commits.2345678": ("ported", "", ("commits", 0)),
     "adapted.1234567890ab+2345678.a.py": ("adapted", "older API", ("commits", 0, "adapted", "a.py")),
-    "commits.p.patch": ("ported", "", ("commits", 1)),
+    "commits.p.patch": ("a patch of the port's own", "wiring", ("commits", 1)),
     "adapted..b.py": ("adapted", "as it was", ("commits", 1, "adapted", "b.py")),
     "commits.3456789": ("ported", "", ("commits", 2)),
     "parity.rules.wire.*": ({"within": 1}, "5 runs", ("parity", "rules", "wire.*")),
@@ -87,11 +89,12 @@ def test_the_line_is_that_of_the_nearest_place_around():
 
 
 def test_what_says_nothing_measures_nothing():
-    """An empty manifest, empty sections, a range of commits, a single rule that has no order."""
+    """An empty manifest, empty sections, a single rule and a single word that have no order."""
     assert measures({}, {}) == {}
     assert measures(dict.fromkeys(TOLD), {}) == {}
-    assert measures({"commits": "main..fixes", "parity": {"rules": {"a": "exact"}}}, {}) == {
-        "parity.rules.a": Measure("exact")
+    assert measures({"commits": [], "parity": {"rules": {"a": "exact"}, "base": ["x=1"]}}, {}) == {
+        "parity.rules.a": Measure("exact"),
+        "parity.base.x=1": Measure("x=1"),
     }
     assert measures({"parity": {"rules": None, "knobs": None}}, {}) == {
         "parity.rules": Measure(None),
@@ -102,11 +105,11 @@ def test_what_says_nothing_measures_nothing():
 def test_a_reason_is_no_part_of_the_value():
     """Whatever it is called, and the first of several counts."""
     for name in ("expected", "volatile"):
-        told = measures({"parity": {"one": {name: "because", "reason": "more", "within": 1}}}, {})
-        assert told == {"parity.one": Measure({name: name, "within": 1}, "because")}
+        told = measures({"parity": {"rules": {"one": {name: "because", "reason": "more", "within": 1}}}}, {})
+        assert told == {"parity.rules.one": Measure({name: name, "within": 1}, "because")}
     for name in ("reason", "why", "evidence"):
-        told = measures({"parity": {"one": {name: "because", "within": 1}}}, {})
-        assert told == {"parity.one": Measure({"within": 1}, "because")}
+        told = measures({"parity": {"rules": {"one": {name: "because", "within": 1}}}}, {})
+        assert told == {"parity.rules.one": Measure({"within": 1}, "because")}
 
 
 HINT = "a line `Gate-Reason: a: why` in a commit message of the pull request"
