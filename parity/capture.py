@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -24,6 +25,7 @@ from parity.trees import Trees, altered, without_folders, write_tree
 from parity.worker import Order
 from porttool.errors import EnvironmentFault
 from porttool.repo import Repository
+from porttool.resolutions import write_atomic
 
 HERE = Path(__file__).resolve().parent
 # What runs beside a side's tree; two captures compare only where all of it agrees.
@@ -44,6 +46,7 @@ TAIL_LINES = 12
 _KEY = "key"
 # Seconds: imports on a busy machine, and a job with an engine. A worker that waits for ever must not hold a gate.
 LIMIT, EACH = 600, 120
+_LOOK = 0.5  # how often is looked what is done
 # What runs in a worker, beside the stand-in.
 _OBSERVING = ("driver.py", "record.py", "scenario.py", "worker.py")
 
@@ -195,10 +198,12 @@ def capture(
     *,
     layout: str = "",
     fresh: bool = False,
+    report: Callable[[str], None] | None = None,
 ) -> list[list[Capture]]:
     """The captures of each side's jobs, in order. Sides run at the same time; what the cache holds is not run.
 
-    A job that crashed is a capture that says so; it is not kept in the cache. `fresh` runs everything.
+    A job that crashed is a capture that says so; it is not kept in the cache. `fresh` runs everything; `report` is
+    told of each job that is done.
     """
     answers: list[list[Capture | None]] = []
     running: list[_Running] = []
@@ -213,9 +218,10 @@ def capture(
             places = [place for place in todo if jobs[place].drive == drive]
             running.append(_Running.start(side, jobs, places, keys, stack, cache, layout, len(answers) - 1))
     guarded = Trees(process.side.folder for process in running)
+    done = _Done(running, report or (lambda line: None))
     try:
         for process in running:
-            for place, found in process.finish():
+            for place, found in process.finish(done):
                 why = process.told(found.crashed) or guarded.altered()
                 told = replace(found, crashed=why) if why else found
                 answers[process.row][place] = told
@@ -282,19 +288,26 @@ class _Running:
             )
         return cls(process, folder, side, jobs, places, keys, row, provenance)
 
-    def finish(self) -> Iterable[tuple[int, Capture]]:
+    def finish(self, done: _Done) -> Iterable[tuple[int, Capture]]:
         """The answers, and for a job without one what the worker wrote last."""
-        try:
-            code: int | str = self.process.wait(LIMIT + EACH * len(self.places))
-        except subprocess.TimeoutExpired:
-            self._kill()
-            code = "it was ended: it took too long"
+        code: int | str | None = None
+        until = time.monotonic() + LIMIT + EACH * len(self.places)
+        while code is None:
+            try:
+                code = self.process.wait(max(min(_LOOK, until - time.monotonic()), 0))
+            except subprocess.TimeoutExpired:
+                if time.monotonic() >= until:
+                    self._kill()
+                    code = "it was ended: it took too long"
+            done.look()
+        with suppress(ProcessLookupError, PermissionError):  # it is over: what it left behind would go on writing
+            os.killpg(self.process.pid, signal.SIGKILL)
         there = Path(self.folder.name)
         log = (there / "log").read_text(encoding="utf-8", errors="replace")
         for number, place in enumerate(self.places):
-            file, job = there / f"{number}.json", self.jobs[place]
-            if file.is_file():
-                yield place, from_json(file.read_text(encoding="utf-8"))
+            job, answer = self.jobs[place], _read(there / f"{number}.json")
+            if answer is not None:
+                yield place, answer
                 continue
             tail = "\n".join(log.strip().splitlines()[-TAIL_LINES:]) or "it wrote nothing"
             crashed = f"{tail}\nthe worker gave no answer; its status: {code}"
@@ -315,6 +328,20 @@ class _Running:
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
+
+
+class _Done:
+    """Tells of each job once its answer is there, whichever worker it is of."""
+
+    def __init__(self, running: Sequence[_Running], report: Callable[[str], None]) -> None:
+        self._left = [(one, number) for one in running for number in range(len(one.places))]
+        self._report = report
+
+    def look(self) -> None:
+        there = [(one, number) for one, number in self._left if Path(one.folder.name, f"{number}.json").is_file()]
+        for one, number in there:
+            self._left.remove((one, number))
+            self._report(f"captured {one.jobs[one.places[number]].scenario} of {one.side.ref}")
 
 
 def import_seconds(side: Checkout, job: Job, stack: Stack) -> float:
@@ -347,22 +374,23 @@ def clean_environment() -> dict[str, str]:
 
 def _cached(cache: Path, key: str, here: Mapping[str, str]) -> Capture | None:
     """The capture of that key; it says by which ref and commit it was asked for this time."""
-    file = cache / "captures" / f"{key}.json"
-    if not file.is_file():
-        return None
-    try:
-        told = from_json(file.read_text(encoding="utf-8"))
-    except ValueError:  # half a file of a machine that went down: run it again
+    told = _read(cache / "captures" / f"{key}.json")
+    if told is None:
         return None
     provenance = dict(told.provenance)
     # A file that was copied to another's name is no capture of this key.
     return replace(told, provenance={**provenance, **here}) if provenance.pop(_KEY, "") == key else None
 
 
+def _read(file: Path) -> Capture | None:
+    """The capture in a file; half a file, or one that a driver spoilt, is none."""
+    try:
+        return from_json(file.read_text(encoding="utf-8")) if file.is_file() else None
+    except ValueError:
+        return None
+
+
 def keep(cache: Path, key: str, told: Capture) -> None:
     """Put a capture into the cache, whole or not at all."""
-    folder = cache / "captures"
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".part", delete=False, encoding="utf-8") as partial:
-        partial.write(to_json(replace(told, provenance={**told.provenance, _KEY: key})))
-    Path(partial.name).rename(folder / f"{key}.json")
+    text = to_json(replace(told, provenance={**told.provenance, _KEY: key}))
+    write_atomic(cache / "captures" / f"{key}.json", text.encode())

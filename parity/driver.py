@@ -118,14 +118,22 @@ def named(dotted: str) -> Any:
 def observed(told: Any) -> dict[str, dict[Key, Leaf]]:
     """What a driver returned as probes: `{probe: {key: value}}`, mappings and lists inside made keys.
 
-    A value is plain (None, a bool, a number, text), a torch tensor, or a Leaf. Raises TypeError on anything else.
+    A value is plain (None, a bool, a number, text), a torch tensor, or a Leaf. Raises TypeError on anything else,
+    ValueError on a probe that is called as one of the gate's own.
     """
     if not isinstance(told, Mapping) or not all(isinstance(keys, Mapping) for keys in told.values()):
         raise TypeError(f"the driver returned {type(told).__name__}; wanted is {{probe: {{key: value}}}}")
     odd = next((probe for probe in told if not isinstance(probe, str)), None)
     if odd is not None:
         raise TypeError(f"a probe is called {odd!r}, which is not a string")
+    own = next((probe for probe in told if probe in _OWN), None)
+    if own is not None:
+        raise ValueError(f"a probe is called {own!r}, which is one of the gate's own: call it something else")
     return {probe: _keyed(keys, probe) if keys else {} for probe, keys in told.items()}
+
+
+# In a report each probe is known by its name: two of one name would hide one another.
+_OWN = ("guard", "proof", "stored", "knobs", "convergence")
 
 
 def _keyed(keys: Any, probe: str) -> dict[Key, Leaf]:
@@ -146,13 +154,21 @@ def _recorded(value: Any, key: str) -> Any:
         return tuple(inner) if isinstance(value, tuple) else inner
     if hasattr(value, "data_ptr"):
         return of_tensor(value)
+    if isinstance(value, Leaf) and not value.sound:
+        raise TypeError(f"{key} is a Leaf of the type {value.type!r} whose value {value.value!r} has another form")
     if value is None or isinstance(value, (bool, int, float, str, Leaf)):
         return value
     raise TypeError(f"{key} is a {type(value).__name__}: a probe holds plain values, tensors and Leaf")
 
 
 def of_tensor(tensor: Any) -> Leaf:
-    """dtype, shape and digest of a dense torch tensor. Its memory is read as it is: numpy may be absent."""
-    dense = tensor.detach().cpu().contiguous()
+    """dtype, shape and digest of a dense torch tensor. Its memory is read as it is: numpy may be absent.
+
+    Raises TypeError on a quantised one, whose memory is not its values.
+    """
+    if tensor.is_quantized:
+        raise TypeError("a quantised tensor cannot be recorded: give its values (`dequantize`)")
+    # A conjugate, or a negative, may be the same memory with a mark.
+    dense = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
     content = ctypes.string_at(dense.data_ptr(), dense.numel() * dense.element_size())
     return tensor_leaf(str(dense.dtype).removeprefix("torch."), tuple(dense.shape), content)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 Key = str
+_FLOAT = re.compile(r"nan|-?(inf|0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4})")
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,16 @@ class Leaf:
         if self.type == "null":
             return "null"
         return f"{self.value!r} ({self.type})"
+
+    @property
+    def sound(self) -> bool:
+        """Whether the value has the form that its type has here: a driver, or a file, may hold anything."""
+        if not isinstance(self.type, str) or not isinstance(self.origin, str):
+            return False
+        if self.type == "float":
+            return isinstance(self.value, str) and _FLOAT.fullmatch(self.value) is not None
+        plain = {"null": type(None), "bool": bool, "int": int, "str": str}.get(self.type)
+        return type(self.value) is plain if plain else type(self.value) in (str, int, bool, type(None))
 
     def number(self) -> float | None:
         """The value as a float where it is a number; None where it is not."""
@@ -129,9 +141,16 @@ def from_json(text: str) -> Capture:
             probe: {key: Leaf(row[0], row[1], *_rest(row)) for key, row in keys.items()}
             for probe, keys in told["probes"].items()
         }
-        return Capture(told["scenario"], told["side"], told["provenance"], probes, told["crashed"])
-    except (KeyError, TypeError, IndexError) as error:
+        found = Capture(told["scenario"], told["side"], dict(told["provenance"]), probes, told["crashed"])
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         raise ValueError(f"not a capture: {error!r}") from error
+    named = (found.scenario, found.side, found.crashed, *found.provenance.values())
+    if not all(isinstance(text, str) for text in named):
+        raise ValueError("not a capture: what it says of itself is no text")
+    odd = next((key for keys in probes.values() for key, held in keys.items() if not held.sound), None)
+    if odd is not None:
+        raise ValueError(f"not a capture: the value of {odd!r} has not the form of its type")
+    return found
 
 
 def _rest(row: list[Any]) -> tuple[bool, str]:

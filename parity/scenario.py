@@ -256,6 +256,8 @@ def _scenarios(told: Any, reader: _Reader) -> list[Scenario]:
     found = []
     for name, body in told.items():
         here = reader.below(str(name))
+        if "/" in str(name):
+            raise here.refuse("a scenario's name is part of a file's name and of a key: no `/` in it")
         plain = here.mapping({"overrides": body} if isinstance(body, list) else body, _SCENARIO)
         drive = plain.get("drive", "none")
         if drive not in get_args(Drive):

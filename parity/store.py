@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from parity.compare import Comparison, Rule, compare
+from parity.compare import Comparison, Rule, compare, environments
 from parity.record import Capture, from_json, to_json
 from parity.verdict import Judged, judge
 from porttool.errors import ManifestError, UsageError
@@ -18,12 +18,13 @@ _KEPT = ("env.", "seed")
 
 @dataclass(frozen=True)
 class Stored:
-    """A capture compared with the file that holds it."""
+    """A capture compared with the file that holds it; `elsewhere` says how its environment is another one."""
 
     file: Path
     side: str
     comparison: Comparison
     judged: Judged
+    elsewhere: str = ""
 
 
 class Store:
@@ -47,12 +48,17 @@ class Store:
             raise ManifestError(f"this is not a capture: {error}", str(file), hint) from error
 
     def held(self, capture: Capture, rules: tuple[Rule, ...] = ()) -> Stored | None:
-        """A fresh capture against its file: a changed side differs, another environment is incomparable."""
+        """A fresh capture against its file: a changed side differs, another environment is incomparable.
+
+        What is declared to differ between the sides may not differ between a side and what is stored of it.
+        """
         kept = self.read(capture.scenario, capture.side)
         if kept is None:
             return None
-        told = compare(kept, capture, rules)
-        return Stored(self.file(capture.scenario, capture.side), capture.side, told, judge(told))
+        strict = [Rule(rule.glob, "exact") if rule.kind == "expected" else rule for rule in rules]
+        told = compare(kept, capture, strict)
+        elsewhere = environments(kept.provenance, capture.provenance)
+        return Stored(self.file(capture.scenario, capture.side), capture.side, told, judge(told), elsewhere)
 
     def update(self, capture: Capture, environment: Mapping[str, str] = os.environ) -> Path:
         """Write a capture. Raises UsageError in CI, and for a capture of a run that crashed."""

@@ -44,13 +44,15 @@ def order_from_json(text: str) -> Order:
 def main(order_file: str, out: str) -> int:
     """Write `<n>.json`, a capture, for each job of the order; a job that dies leaves its last lines there."""
     order = order_from_json(Path(order_file).read_text(encoding="utf-8"))
-    sys.path[:0] = [order.tree, str(ROOT)]
+    sys.path.insert(0, str(ROOT))
+    from parity.record import Capture, to_json
+    from parity.scenario import job_from_json
     from parity.smoke.leftover import die_with_parent
 
     # It has a session of its own: whoever started it may be gone without having ended it.
     die_with_parent(signal.SIGKILL, os.getppid())
-    from parity.record import Capture, to_json
-    from parity.scenario import job_from_json
+    # After what observes was imported: a tree may hold a harness of its own, which is not to be asked.
+    sys.path.insert(0, order.tree)
 
     worker = os.getpid()
     jobs = [replace(job_from_json(text), tree=order.tree) for text in order.jobs]

@@ -74,6 +74,16 @@ def test_an_annotation_is_one_line(tmp_path, text):
     assert told.annotations == [("error", {"file": f"x,title=y::{text}"}, text)]
 
 
+def test_an_annotation_in_any_locale(tmp_path):
+    """Where the machine's locale has no letters for a name, the finding is told all the same."""
+    results = [{"message": {"text": "k\u4e2d has another value"}, "level": "error"}]
+    (tmp_path / "x.sarif").write_text(json.dumps({"runs": [{"results": results}]}))
+    command = [str(ROOT / ".ci" / "annotate"), tmp_path / "x.sarif"]
+    told = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, text=True, env=told)
+    assert (done.returncode, done.stdout) == (0, "::error ::k\\u4e2d has another value\n")
+
+
 @pytest.mark.parametrize(
     ("bases", "file"),
     [

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import math
 
 import pytest
 
 from parity.capture import cache_key, driver_stack
-from parity.driver import digest, load, observed, resolve, shown
+from parity.driver import digest, load, observed, of_tensor, resolve, shown
 from parity.probes.pairs import asked, in_order, pair, verbs_of
 from parity.record import Capture, Leaf, leaf
 from parity.report_json import pairs_json
@@ -83,7 +84,8 @@ class FakeTensor:
         self._held = ctypes.create_string_buffer(content, len(content))
         self.dtype, self.shape = "torch.uint8", (len(content),)
 
-    detach = cpu = contiguous = lambda self: self
+    is_quantized = False
+    detach = cpu = contiguous = resolve_conj = resolve_neg = lambda self: self
 
     def data_ptr(self):
         return ctypes.addressof(self._held)
@@ -109,6 +111,56 @@ def test_real_tensors():
 
     for tensor in (torch.arange(6.0).reshape(2, 3).T, torch.ones(2, dtype=torch.bfloat16), torch.zeros(0)):
         assert observed({"a": {"t": tensor}})["a"]["t"] == of_tensor(tensor)
+
+
+def test_tensors_whose_memory_is_not_their_value():
+    """A conjugate or a negative that is only marked as one is not equal to what it was made of."""
+    torch = pytest.importorskip("torch")
+    held = torch.tensor([1 + 2j])
+    assert of_tensor(held) != of_tensor(held.conj()) == of_tensor(torch.tensor([1 - 2j]))
+    assert of_tensor(held.conj().imag) == of_tensor(torch.tensor([-2.0]))
+
+
+def test_a_quantised_tensor_is_refused():
+    """Its bytes mean nothing without its scale, which is not among them."""
+    held = FakeTensor(b"abc")
+    held.is_quantized = True
+    with pytest.raises(TypeError, match="quantised"):
+        observed({"a": {"t": held}})
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        Leaf("float", 1.5),
+        Leaf("float", "1.5"),
+        Leaf("int", True),
+        Leaf("bool", 1),
+        Leaf("str", 1),
+        Leaf("null", 0),
+        Leaf("own", 1.0),
+        Leaf("own", [1]),
+        Leaf(7, "x"),
+        Leaf("int", 1, origin=7),
+    ],
+)
+def test_a_leaf_in_another_form(held):
+    """A Leaf that a driver makes by hand is compared by its value: one that another value equals is refused."""
+    with pytest.raises(TypeError, match="another form"):
+        observed({"a": {"k": held}})
+
+
+@pytest.mark.parametrize("held", [0.0, -0.0, 5e-324, -1.5e300, math.inf, -math.inf, math.nan, 3, True, None, "x", []])
+def test_a_leaf_in_its_own_form(held):
+    """What `leaf` makes is in the form that is asked for."""
+    assert leaf(held).sound and observed({"a": {"k": leaf(held)}})["a"]["k"] == leaf(held)
+
+
+@pytest.mark.parametrize("name", ["guard", "proof", "stored", "knobs", "convergence"])
+def test_a_probe_called_like_one_of_the_gates(name):
+    """In the gate's JSON one would hide the other."""
+    with pytest.raises(ValueError, match=f"a probe is called '{name}'"):
+        observed({name: {"k": 1}})
 
 
 def test_what_the_verbs_ask():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import select
 import sys
 from dataclasses import replace
 
@@ -107,6 +109,27 @@ def test_a_cached_capture_says_who_asked(side, tmp_path):
     assert dict(found.provenance) == {"ref": "port", "commit": "d" * 40, "layout": "abc"}
 
 
+def test_each_job_is_told_when_it_is_done(side, tmp_path):
+    """The scenario and the side; what the cache holds is not among them."""
+    jobs = [replace(a_job(), scenario=name) for name in ("one", "two", "three")]
+    kept(tmp_path, side, jobs[0])
+    lines: list[str] = []
+    capture([(side, jobs)], STACK, tmp_path, report=lines.append)
+    assert sorted(lines) == [f"captured three of {side.ref}", f"captured two of {side.ref}"]
+
+
+def test_a_full_disk_leaves_no_part_of_a_capture(side, tmp_path, monkeypatch):
+    """A capture that cannot be kept is a fault, and nothing of it lies in the cache."""
+    monkeypatch.setattr("os.fsync", _full)
+    with pytest.raises(EnvironmentFault, match="No space left"):
+        kept(tmp_path, side, a_job())
+    assert list((tmp_path / "captures").iterdir()) == []
+
+
+def _full(_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
 def test_a_worker_that_hangs_is_ended(side, tmp_path, monkeypatch):
     """The answer says so, and no process or folder is left."""
     python = tmp_path / "python"
@@ -117,6 +140,36 @@ def test_a_worker_that_hangs_is_ended(side, tmp_path, monkeypatch):
     found = capture([(side, [a_job()])], Stack(str(python), STACK.packages), tmp_path / "cache")[0][0]
     assert "waiting for a lock" in found.crashed and "took too long" in found.crashed
     assert list((tmp_path / "cache").glob("run-*")) == []
+
+
+def script(tmp_path, text):
+    """A stack whose Python is a shell script; its second argument but one is the order, the last one the folder."""
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\n{text}\n")
+    python.chmod(0o755)
+    return Stack(str(python), STACK.packages)
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="it waits for a process that is not its own")
+def test_what_a_worker_leaves_behind_is_ended(side, tmp_path):
+    """A process that a driver started and forgot would go on writing into the sides."""
+    stack = script(tmp_path, f"sleep 1000 &\necho $! >{tmp_path}/left")
+    assert capture([(side, [a_job()])], stack, tmp_path / "cache")[0][0].crashed
+    try:
+        left = os.pidfd_open(int((tmp_path / "left").read_text()))
+    except ProcessLookupError:
+        return
+    ended = select.poll()
+    ended.register(left, select.POLLIN)
+    assert ended.poll(20_000)
+    os.close(left)
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", "half", '{"scenario": 1, "side": "source"}'])
+def test_an_answer_that_is_none(side, tmp_path, text):
+    """A driver that spoils its own answer gave none, which is no fault of ours."""
+    stack = script(tmp_path, f"echo '{text}' >$3/0.json")
+    assert "gave no answer" in capture([(side, [a_job()])], stack, tmp_path / "cache")[0][0].crashed
 
 
 def test_the_import_of_a_trainer_is_timed(side):

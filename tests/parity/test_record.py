@@ -87,6 +87,29 @@ def test_garbage_is_not_a_capture():
         from_json(json.dumps({"scenario": "s"}))
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"probes": {"wire": []}},
+        {"probes": []},
+        {"probes": {"wire": {"a": ["float", "half"]}}},
+        {"probes": {"wire": {"a": ["int", True]}}},
+        {"probes": {"wire": {"a": ["int", 1, False, 7]}}},
+        {"probes": {"wire": {"a": 3}}},
+        {"provenance": ["env"]},
+        {"provenance": {"env.torch": 2}},
+        {"crashed": None},
+        {"scenario": 1},
+    ],
+)
+def test_a_file_of_another_shape_is_not_a_capture(change):
+    """What was written by hand, or by something else, is refused before it is compared or shown."""
+    told = {"scenario": "s", "side": "left", "crashed": "", "provenance": {}, "probes": {"wire": {"a": ["int", 1]}}}
+    assert from_json(json.dumps(told)).probes == {"wire": {"a": leaf(1)}}
+    with pytest.raises(ValueError, match="not a capture"):
+        from_json(json.dumps({**told, **change}))
+
+
 def test_a_whole_number_beyond_every_float():
     """It is kept as it is, and is no point of a curve."""
     assert (leaf(10**400).value, leaf(10**400).number(), leaf(3).number()) == (10**400, None, 3.0)

@@ -114,6 +114,7 @@ def test_the_section_is_read():
         ({"scenarios": {"a": {"driv": "engine"}}}, "scenarios.a: unknown key 'driv'"),
         ({"scenarios": {"a": {"drive": "gpu"}}}, "drive is 'gpu'"),
         ({"scenarios": {"a": {"rows": {"lengths": []}}}}, "scenarios.a.rows: unknown key"),
+        ({"scenarios": {"a/b": []}}, "scenarios.a/b: a scenario's name is part of a file's name"),
         ({"scenarios": ["a"]}, "wants a mapping from name to scenario"),
         ({"base": "a=1"}, "base: wants a list of strings"),
         ({"select": {"left": []}}, "select: unknown key 'left'"),

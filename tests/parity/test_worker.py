@@ -6,8 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from parity import worker
-from parity.record import from_json
+from parity.record import from_json, leaf
 from parity.worker import Order, order_from_json
 from tests.parity.test_capture import a_job
 
@@ -36,12 +38,24 @@ def test_a_job_that_cannot_start_leaves_its_last_lines(tmp_path):
 
 
 def test_the_tree_stands_first(tmp_path):
-    """A package of the tree wins over one that is installed, and over this project's own."""
+    """A package of the tree wins over one that is installed."""
     tree = tmp_path / "tree"
     (tree / "torch").mkdir(parents=True)
     (tree / "torch/__init__.py").write_text("raise SystemExit('the tree was first')\n")
     run(tmp_path, a_job(), tree=tree)
     assert "the tree was first" in from_json((tmp_path / "0.json").read_text()).crashed
+
+
+@pytest.mark.parametrize("name", ["parity", "porttool"])
+def test_a_harness_in_the_tree_is_not_asked(tmp_path, name):
+    """A repository may hold porttool itself: what observes a side is never the side's own code."""
+    (tmp_path / "d.py").write_text("def step(job, scratch):\n    return {'p': {'k': 1}}\n")
+    tree = tmp_path / "tree"
+    (tree / name).mkdir(parents=True)
+    (tree / name / "__init__.py").write_text("raise SystemExit('the harness of the tree')\n")
+    run(tmp_path, a_job(driver=f"{tmp_path}/d.py:step"), tree=tree)
+    told = from_json((tmp_path / "0.json").read_text())
+    assert (told.crashed, told.probes) == ("", {"p": {"k": leaf(1)}})
 
 
 def test_its_own_folder_shadows_nothing(tmp_path):
