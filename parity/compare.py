@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from parity.record import Capture, Key, Leaf
@@ -29,8 +29,9 @@ class Rule:
     evidence: str = ""
 
     def __post_init__(self) -> None:
-        if self.kind == "within" and not (self.tolerance > 0 and self.evidence):
-            raise ValueError(f"rule {self.glob!r}: `within` needs a tolerance above 0 and the evidence it comes from")
+        if self.kind == "within" and not (0 < self.tolerance < math.inf and self.evidence):
+            told = "`within` needs a finite tolerance above 0 and the evidence it comes from"
+            raise ValueError(f"rule {self.glob!r}: {told}")
         if self.kind in ("expected", "volatile") and not self.reason:
             raise ValueError(f"rule {self.glob!r}: `{self.kind}` needs a reason")
 
@@ -50,7 +51,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came out: findings, those a rule expected, and how much was compared."""
+    """What came out: findings, those a rule expected, and how much was compared.
+
+    `volatile_in` names, for each key that was not compared, its probe.
+    """
 
     findings: tuple[Finding, ...]
     expected: tuple[Finding, ...]
@@ -58,10 +62,19 @@ class Comparison:
     volatile: int
     unused_rules: tuple[Rule, ...]
     incomparable: str = ""
+    volatile_in: tuple[str, ...] = ()
+
+    @property
+    def equal(self) -> int:
+        """How many keys passed without a rule that lets them differ."""
+        return self.compared - len(self.findings) - len(self.expected)
 
 
 def compare(left: Capture, right: Capture, rules: Iterable[Rule] = ()) -> Comparison:
-    """Compare every key of every probe of both sides. A crash, or nothing captured, is incomparable."""
+    """Compare every key of every probe of both sides. A crash, or nothing captured, is incomparable.
+
+    So is a probe of which rules leave nothing to compare, and a pair of which they leave nothing equal.
+    """
     rules = tuple(rules)
     reason = _incomparable(left, right)
     if reason:
@@ -69,14 +82,15 @@ def compare(left: Capture, right: Capture, rules: Iterable[Rule] = ()) -> Compar
     used: set[Rule] = set()
     findings: list[Finding] = []
     expected: list[Finding] = []
-    compared = volatile = 0
+    compared = 0
+    volatile: list[str] = []
     for probe in sorted(left.probes):
         ours, theirs = left.probes[probe], right.probes[probe]
         for key in _ordered(ours, theirs):
-            rule = next((rule for rule in rules if fnmatch.fnmatchcase(f"{probe}.{key}", rule.glob)), None)
+            rule = fitting(rules, probe, key)
             if rule is not None and rule.kind == "volatile":
                 used.add(rule)
-                volatile += 1
+                volatile.append(probe)
                 continue
             compared += 1
             kind = _difference(ours.get(key), theirs.get(key), rule)
@@ -84,12 +98,32 @@ def compare(left: Capture, right: Capture, rules: Iterable[Rule] = ()) -> Compar
                 used.add(rule)
             if kind:
                 finding = Finding(probe, key, ours.get(key), theirs.get(key), kind, rule.kind if rule else "exact")
-                (expected if rule is not None and rule.kind == "expected" else findings).append(finding)
+                if rule is not None and rule.kind == "expected":
+                    expected.append(replace(finding, cause=rule.reason))
+                else:
+                    findings.append(finding)
+    reason = _left(left, right, compared, volatile, expected)
+    if reason:
+        return Comparison((), (), 0, len(volatile), (), reason)
+    unused = tuple(rule for rule in rules if rule not in used)
+    return Comparison(tuple(findings), tuple(expected), compared, len(volatile), unused, "", tuple(volatile))
+
+
+def fitting(rules: Iterable[Rule], probe: str, key: Key) -> Rule | None:
+    """The rule of a key: the first one whose glob fits."""
+    return next((rule for rule in rules if fnmatch.fnmatchcase(f"{probe}.{key}", rule.glob)), None)
+
+
+def _left(
+    left: Capture, right: Capture, compared: int, volatile: Sequence[str], expected: Sequence[Finding]
+) -> str:
+    """Why what rules leave to compare proves nothing; "" where it does."""
     if compared == 0:
-        return Comparison((), (), 0, volatile, (), "every key is declared volatile: nothing was compared")
-    return Comparison(
-        tuple(findings), tuple(expected), compared, volatile, tuple(rule for rule in rules if rule not in used)
-    )
+        return "every key is declared volatile: nothing was compared"
+    for probe in dict.fromkeys(volatile):
+        if volatile.count(probe) == len({*left.probes[probe], *right.probes[probe]}):
+            return f"every key of {probe} is declared volatile: nothing of it was compared"
+    return "every key is declared to differ, and does: nothing is equal" if compared == len(expected) else ""
 
 
 def _incomparable(left: Capture, right: Capture) -> str:
@@ -104,10 +138,10 @@ def _incomparable(left: Capture, right: Capture) -> str:
     if set(left.probes) != set(right.probes):
         only = sorted(set(left.probes) ^ set(right.probes))
         return f"one side alone was probed for {', '.join(only)}"
-    return _environment(left.provenance, right.provenance)
+    return environments(left.provenance, right.provenance)
 
 
-def _environment(left: Mapping[str, str], right: Mapping[str, str]) -> str:
+def environments(left: Mapping[str, str], right: Mapping[str, str]) -> str:
     """Provenance keys that start with `env.` say whether two captures may be compared at all."""
     for name in sorted({*left, *right}):
         if name.startswith("env.") and left.get(name) != right.get(name):
@@ -132,7 +166,8 @@ def _difference(left: Leaf | None, right: Leaf | None, rule: Rule | None) -> Fin
     if left.type != right.type:
         return "type"
     if rule is not None and rule.kind == "within":
-        ours, theirs = left.number(), right.number()
-        if ours is not None and theirs is not None and math.isfinite(ours) and math.isfinite(theirs):
+        # Whole numbers as they are: beyond 2**53 two of them may be one float.
+        ours, theirs = (one.value if one.type == "int" else one.number() for one in (left, right))
+        if ours is not None and theirs is not None:  # no distance from NaN or infinity is within anything
             return None if abs(ours - theirs) <= rule.tolerance else "value"
     return "value"

@@ -9,11 +9,11 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from parity.capture import Checkout, Stack, capture
-from parity.compare import Finding, compare
+from parity.compare import Finding, Rule, compare
 from parity.consumers import Consumers
 from parity.consumers_static import Scan
 from parity.knobs_leaves import Knob, knobs
-from parity.probes.rules import failing
+from parity.probes.rules import failing, rules
 from parity.probes.run import Setting
 from parity.record import Capture, Leaf
 from parity.scenario import Job, Scenario
@@ -44,17 +44,23 @@ class Moved:
 
 @dataclass(frozen=True)
 class Turned:
-    """One knob in one scenario, on both sides."""
+    """One knob in one scenario, on both sides. `apart` are keys that it moves on both, to other values on each."""
 
     scenario: str
     knob: Knob
     left: Moved
     right: Moved
+    apart: tuple[str, ...] = ()
 
     @property
     def same(self) -> bool:
-        """Whether both sides answer alike: the same keys move, or none that counts."""
-        return self.left.state == self.right.state and self.left.keys == self.right.keys
+        """Whether both sides answer alike: the same keys move, to the same values, or none that counts."""
+        return self.left.state == self.right.state and self.left.keys == self.right.keys and not self.apart
+
+    @property
+    def crashed(self) -> bool:
+        """Whether neither side can be seen with it."""
+        return self.left.state == self.right.state == "crashed"
 
     @property
     def dead(self) -> bool:
@@ -93,14 +99,24 @@ def swept(of: Setting, names: Sequence[str], report: Callable[[str], None], capt
         scenario: knobs(of.manifest.parity, of.manifest.layout, trees, (*of.harness.base, *scenario.overrides))
         for scenario in scenarios
     }
-    count = sum(map(len, found.values()))
+    every = [knob for held in found.values() for knob in held]
+    if not any(knob.now for knob in every):
+        return Sweep((), tuple({knob.key: knob for knob in every}.values()), (), _none(every))
+    count = len(every)
     report(f"turning {count} knobs on both sides in {', '.join(one.name for one in scenarios)}")
-    done = sweep(of, found, capturer)
+    done = sweep(of, found, capturer or _here(of, report))
     globs = failing(of.manifest.parity, of.manifest.where("parity"))
     bad = [
         one for one in done.turned if one.dead and any(fnmatchcase(f"knobs.{one.knob.key}", glob) for glob in globs)
     ]
     return replace(done, failing=tuple(bad))
+
+
+def _none(every: Sequence[Knob]) -> str:
+    """Why there is nothing to turn, and what to do about it."""
+    if every:
+        return "there is no knob to turn: no other value of any key is known; name them under parity.knobs.values"
+    return "there is no knob to turn: no YAML block stands under layout.fragments, no key under parity.knobs.also"
 
 
 def sweep(of: Setting, found: Mapping[Scenario, Sequence[Knob]], capturer: Capturer | None = None) -> Sweep:
@@ -111,17 +127,27 @@ def sweep(of: Setting, found: Mapping[Scenario, Sequence[Knob]], capturer: Captu
     changed = [_changed(scenario, knob) for scenario, knob in turns]
     sides = [(of.left, of.jobs(changed, "source")), (of.right, of.jobs(changed, "target"))]
     pairs = list(zip(*spread(sides, of.stack, capturer or _here(of)), strict=True))
-    scan = of.scan()
+    scan, told = of.scan(), rules(of.manifest.parity, of.manifest.where("parity"))
     bases = {scenario: pair for (scenario, knob), pair in zip(turns, pairs, strict=True) if knob is None}
     turned = []
     for (scenario, knob), pair in zip(turns, pairs, strict=True):
         if knob is not None:
             left, right = (moved(base, after, knob, scan) for base, after in zip(bases[scenario], pair, strict=True))
-            turned.append(Turned(scenario.name, knob, left, right))
-    crashed = [side for base in bases.values() for side in base if side.crashed]
-    reason = f"the {crashed[0].side} side crashed: {_last(crashed[0])}" if crashed else ""
+            apart = _apart(bases[scenario], pair, told)
+            both = tuple(key for key in left.keys if key in apart and key in right.keys)
+            turned.append(Turned(scenario.name, knob, left, right, both))
+    reason = next((why for base in bases.values() for side in base if (why := _unfit(side))), "")
+    if not reason and turned and all(one.crashed for one in turned):
+        reason = f"no knob was seen to move: {turned[0].knob.override} is {turned[0].left}"
     rest = {knob.key: knob for held in found.values() for knob in held if not knob.now}
     return Sweep(tuple(turned), tuple(rest.values()), tuple(bases.values()), reason)
+
+
+def _unfit(side: Capture) -> str:
+    """Why nothing is seen of what a knob moves on a side; "" where something is."""
+    if side.crashed:
+        return f"the {side.side} side crashed: {_last(side)}"
+    return "" if any(side.probes.values()) else f"the {side.side} side captured nothing"
 
 
 def spread(sides: Sequence[tuple[Checkout, Sequence[Job]]], stack: Stack, capturer: Capturer) -> list[list[Capture]]:
@@ -145,7 +171,10 @@ def moved(base: Capture, after: Capture, knob: Knob, scan: Scan | None) -> Moved
     lacking = f"override.{knob.key}"
     if lacking in after.probes.get("config", {}) and lacking not in base.probes.get("config", {}):
         return Moved("not there", cause="this side's config has no such key")
-    findings = compare(_observed(base), _observed(replace(after, scenario=base.scenario))).findings
+    told = compare(_observed(base), _observed(replace(after, scenario=base.scenario)))
+    if told.incomparable:
+        return Moved("crashed", cause=told.incomparable)
+    findings = told.findings
     if not findings:
         return Moved("dead", cause="it moves nothing")
     readers = None if scan is None else (Consumers(after, scan), Consumers(base, scan))
@@ -156,6 +185,12 @@ def moved(base: Capture, after: Capture, knob: Knob, scan: Scan | None) -> Moved
     first = next(iter(findings))
     keys = ", ".join(dict.fromkeys(_named(finding) for finding in list(findings)[:SHOWN]))
     return Moved("dead", cause=f"it moves only {keys}: {inert[first]}")
+
+
+def _apart(before: tuple[Capture, Capture], after: tuple[Capture, Capture], told: Sequence[Rule]) -> set[str]:
+    """What differs between the sides with a knob changed, and did not before."""
+    was, now = (compare(_observed(left), _observed(right), told).findings for left, right in (before, after))
+    return {_named(finding) for finding in now} - {_named(finding) for finding in was}
 
 
 def _observed(side: Capture) -> Capture:
@@ -194,9 +229,9 @@ def _changed(scenario: Scenario, knob: Knob | None) -> Scenario:
     return replace(scenario, name=f"{scenario.name}+{knob.override}", overrides=(*scenario.overrides, knob.override))
 
 
-def _here(of: Setting) -> Capturer:
+def _here(of: Setting, report: Callable[[str], None] | None = None) -> Capturer:
     def run(wanted: Sequence[tuple[Checkout, Sequence[Job]]], stack: Stack) -> list[list[Capture]]:
-        return capture(wanted, stack, of.cache, layout=of.manifest.layout.digest)
+        return capture(wanted, stack, of.cache, layout=of.manifest.layout.digest, report=report)
 
     return run
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from parity.compare import Finding
-from parity.probes.pairs import Pair
+from parity.probes.pairs import Pair, verbs_of
 from parity.verdict import Verdict
 
 _ENVIRONMENT = "the environments differ"
@@ -38,6 +38,9 @@ def _incomparable(one: Pair) -> Iterator[str]:
         yield f"make the {' and the '.join(crashed)} side run: its last lines are above"
     elif _ENVIRONMENT in one.judged.reason:
         yield "run both sides in one environment, with the packages of constraints.txt"
+    elif not one.probes and any(side.probes for side in (one.left, one.right)):
+        verbs = " and ".join(f"`porttool {verb}`" for verb in verbs_of(one.left, one.right))
+        yield f"let the driver return one (docs/probe.md), or run {verbs}, which compares what it gives"
     else:
         yield "look at the scenario: it shows nothing that could be compared"
 

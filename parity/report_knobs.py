@@ -49,6 +49,8 @@ def _answer(told: Sweep) -> str:
     same = f"{len(keys)} knobs move the same on both sides"
     parts = [f"{len(differing)} of {len(keys)} knobs differ" if differing else same]
     parts += [f"{len(told.dead)} are dead on both sides"] * bool(told.dead)
+    crashed = {one.knob.key for one in told.turned if one.crashed}
+    parts += [f"{len(crashed)} crash on both sides"] * bool(crashed)
     parts += [f"{len(told.failing)} of those fail by parity.shared"] * bool(told.failing)
     parts += [f"{len(told.unswept)} not swept"] * bool(told.unswept)
     return f"{scenarios}: {'; '.join(parts)}"
@@ -63,6 +65,8 @@ def _turned(one: Turned, out: Console, names: tuple[str, str]) -> None:
         for name, keys in zip(names, only, strict=True):
             if keys:
                 out.print(f"    only on {name}: {', '.join(keys[:6])}", soft_wrap=True)
+        if one.apart:
+            out.print(f"    to another value on each side: {', '.join(one.apart[:6])}", soft_wrap=True)
 
 
 def _shown(knob: Knob) -> str:

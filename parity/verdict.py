@@ -38,7 +38,7 @@ def judge(comparison: Comparison) -> Judged:
         rest = len(comparison.findings) - 1
         more = f" and {rest} more" if rest else ""
         return Judged(Verdict.DIFFER, f"{first.probe}.{first.key} is {first.kind}{more}")
-    return Judged(Verdict.MATCH, f"{comparison.compared} keys are equal")
+    return Judged(Verdict.MATCH, f"{comparison.equal} keys are equal")
 
 
 def overall(verdicts: Sequence[Verdict]) -> Verdict:

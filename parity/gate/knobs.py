@@ -19,16 +19,19 @@ def probe(manifest: Manifest, told: Sweep, began: float) -> Probe:
     else:
         cases = [_case(told, name, at) for name in dict.fromkeys(one.scenario for one in told.turned)]
     dead = f", {len(told.dead)} dead on both sides" if told.dead else ""
+    crashed = {one.knob.key for one in told.turned if one.crashed}
+    dead += f", {len(crashed)} crashed on both sides" if crashed else ""
     count = len({one.knob.key for one in told.turned})
     return Probe("knobs", "knobs", tuple(cases), f"{count} knobs{dead}", time.monotonic() - began)
 
 
 def _case(told: Sweep, scenario: str, at: Place) -> Case:
     turned = [one for one in told.turned if one.scenario == scenario]
-    found = [_found(one, at, told) for one in turned if not one.same or one.dead]
+    found = [_found(one, at, told) for one in turned if not one.same or one.left.state != "alive"]
     bad = [one for one in found if one.counts]
     if not bad:
-        return Case(scenario, Verdict.MATCH, f"{len(turned)} knobs move the same", tuple(found), len(turned), at)
+        count = sum(one.left.state == "alive" for one in turned)
+        return Case(scenario, Verdict.MATCH, f"{count} knobs move the same", tuple(found), len(turned), at)
     more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
     return Case(scenario, Verdict.DIFFER, f"{bad[0].name} {bad[0].cause}{more}", tuple(found), len(turned), at)
 
@@ -36,8 +39,10 @@ def _case(told: Sweep, scenario: str, at: Place) -> Case:
 def _found(one: Turned, at: Place, told: Sweep) -> Found:
     counts = not one.same or one in told.failing
     rule = "exact" if not one.same else "shared"
-    cause = "is dead on both sides" if one.same else "moves something else on each side"
-    if not one.same and one.left.state != one.right.state:
+    cause = f"is {one.left.state} on both sides" if one.same else "moves something else on each side"
+    if one.apart and one.left.keys == one.right.keys:
+        cause = f"moves {', '.join(one.apart[:3])} to another value on each side"
+    if one.left.state != one.right.state:
         cause = f"is {one.left.state} on the left, {one.right.state} on the right"
     key = f"{one.scenario}/{one.knob.key}"
     return Found(key, f"{one.left}", f"{one.right}", rule, f"{cause} ({one.knob.was} -> {one.knob.now})", at,

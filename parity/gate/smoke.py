@@ -42,16 +42,16 @@ def walked(of: Trainer, report: Report) -> Sequence[Walk]:
     return by_commit(of, Lines(report))
 
 
-def differing(walks: Sequence[Walk]) -> dict[str, int]:
-    """Steps that are not equal, by commit."""
-    found: dict[str, int] = {}
+def differing(walks: Sequence[Walk]) -> dict[str, dict[str, int]]:
+    """Steps that are not equal, by commit and scenario."""
+    found: dict[str, dict[str, int]] = {}
     # After a run that cannot be compared nobody knows which steps differ.
     lost = {row.commit for walk in walks for row in walk.rows if row.distance.incomparable}
     for walk in walks:
         for row in walk.rows:
             if row.commit in lost:
                 continue
-            found[row.commit] = found.get(row.commit, 0) + row.compared.of_steps - row.compared.equal_steps
+            found.setdefault(row.commit, {})[walk.scenario] = row.compared.of_steps - row.compared.equal_steps
     return found
 
 

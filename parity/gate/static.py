@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from parity.capture import cache_key, capture
-from parity.compare import Finding, Rule
+from parity.compare import Finding, Rule, fitting
 from parity.consumers import Consumers
 from parity.consumers_static import Scan
 from parity.gate.places import in_manifest, of_origin
 from parity.gate.result import Case, Found, Place, Probe
+from parity.gate.watch import Report
 from parity.probes.pairs import VERBS, Pair, in_order, pair, verbs_of
 from parity.probes.rules import failing, rules
 from parity.probes.run import Setting
@@ -52,7 +53,9 @@ def missing(of: Setting, scenarios: Sequence[Scenario]) -> int:
     return sum(not (of.cache / "captures" / f"{key}.json").is_file() for key in keys)
 
 
-def captured(of: Setting, scenarios: Sequence[Scenario], jobs: int) -> list[Sides]:
+def captured(
+    of: Setting, scenarios: Sequence[Scenario], jobs: int, report: Report | None = None
+) -> list[Sides]:
     """Both sides of each scenario, in order; at most `jobs` workers at the same time, two at the least."""
     told: dict[str, Sides] = {}
     for drive in dict.fromkeys(scenario.drive for scenario in scenarios):
@@ -61,7 +64,7 @@ def captured(of: Setting, scenarios: Sequence[Scenario], jobs: int) -> list[Side
         dealt = [held[at::hands] for at in range(hands)]
         wanted = [(of.left, of.jobs(hand, "source")) for hand in dealt]
         wanted += [(of.right, of.jobs(hand, "target")) for hand in dealt]
-        answers = capture(wanted, of.stack, of.cache, layout=of.manifest.layout.digest)
+        answers = capture(wanted, of.stack, of.cache, layout=of.manifest.layout.digest, report=report)
         for at, hand in enumerate(dealt):
             pairs = zip(answers[at], answers[hands + at], strict=True)
             told.update({scenario.name: both for scenario, both in zip(hand, pairs, strict=True)})
@@ -79,7 +82,7 @@ def static(of: Setting, sides: Sequence[Sides], scan: Scan | None) -> Static:
         held for both_sides in sides for side in both_sides if (held := Store(of.manifest.path).held(side, told))
     ]
     probes += [_stored(of.manifest, stored)]
-    warnings = [*_unused(every), *_not_held(stored)]
+    warnings = [*_swallowed(every, told), *_unused(every), *_not_held(stored)]
     return Static(tuple(one for one in probes if one.cases), tuple(warnings), tuple(sides), tuple(every))
 
 
@@ -121,7 +124,8 @@ def _probe(manifest: Manifest, name: str, pairs: Sequence[Compared]) -> Probe:
             cases[one.scenario] = _joined(cases[one.scenario], case) if one.scenario in cases else case
             seconds += took / max(1, len(one.probes))
     held = tuple(cases.values())
-    return Probe(name, "static", held, _told(name, held), seconds)
+    volatile = sum(one.comparison.volatile_in.count(name) for _, one, _ in pairs)
+    return Probe(name, "static", held, _told(name, held, volatile), seconds)
 
 
 def _case(manifest: Manifest, name: str, one: Pair) -> Case:
@@ -133,9 +137,11 @@ def _case(manifest: Manifest, name: str, one: Pair) -> Case:
     found += [_found(one, told, place, counts=False) for told in one.comparison.expected if told.probe == name]
     found += _shared(one, name, place, {told.key for told in bad if told.rule == "shared"})
     keys = {key for side in (one.left, one.right) for key in side.probes.get(name, {})}
-    count = len(keys) or len(found)
+    count = len(keys) - one.comparison.volatile_in.count(name) if keys else len(found)
     if not bad:
-        return Case(one.scenario, Verdict.MATCH, f"{count} keys are equal", tuple(found), count, place)
+        declared = sum(told.probe == name for told in one.comparison.expected)
+        told = f"{count - declared} keys are equal" + (f", {declared} differ as declared" if declared else "")
+        return Case(one.scenario, Verdict.MATCH, told, tuple(found), count, place)
     return Case(one.scenario, Verdict.DIFFER, _reason(bad), tuple(found), count, place)
 
 
@@ -145,7 +151,8 @@ def _joined(one: Case, other: Case) -> Case:
         return one if one.verdict is Verdict.INCOMPARABLE else other
     found = (*one.found, *other.found)
     if one.verdict is Verdict.MATCH and other.verdict is Verdict.MATCH:
-        return Case(one.name, one.verdict, f"{len(found)} mismatches are shared", found, len(found), one.place)
+        count = sum(told.rule == "shared" for told in found)
+        return Case(one.name, one.verdict, f"{count} mismatches are shared", found, len(found), one.place)
     first = one if one.verdict is Verdict.DIFFER else other
     return Case(one.name, Verdict.DIFFER, first.reason, found, len(found), one.place)
 
@@ -189,7 +196,7 @@ def _value(held: Leaf | None) -> str | None:
     return None if held is None else f"{held}"
 
 
-def _told(name: str, cases: Sequence[Case]) -> str:
+def _told(name: str, cases: Sequence[Case], volatile: int) -> str:
     scenarios = f"{len(cases)} scenario{'s' * (len(cases) != 1)}"
     if name == "consumers":
         keys = {one.name for case in cases for one in case.found}
@@ -198,6 +205,7 @@ def _told(name: str, cases: Sequence[Case]) -> str:
     expected = sum(one.rule == "expected" for case in cases for one in case.found)
     laws = {one.cause.partition(":")[0] for case in cases for one in case.found if one.rule == "shared"}
     told += f", {expected} differ as declared" if expected else ""
+    told += f", {volatile} not compared as declared" if volatile else ""
     return told + (f", wrong on both sides: {', '.join(sorted(laws))}" if laws else "")
 
 
@@ -205,10 +213,11 @@ def _stored(manifest: Manifest, held: Sequence[Stored]) -> Probe:
     """Captures kept beside the manifest; those of another environment say nothing and are no cases."""
     cases = []
     for one in held:
-        if one.judged.verdict is Verdict.INCOMPARABLE:
+        if one.elsewhere:
             continue
-        place = Place(f"{in_manifest(manifest).path.rpartition('/')[0]}/{one.file.parent.name}/{one.file.name}", 1,
-                      "project")  # fmt: skip
+        folder = in_manifest(manifest).path.rpartition("/")[0]
+        file = f"{one.file.parent.name}/{one.file.name}"
+        place = Place(f"{folder}/{file}" if folder else file, 1, "project")
         found = tuple(
             Found(
                 f"{one.file.name}/{finding.probe}.{finding.key}", _value(finding.left), _value(finding.right),
@@ -221,8 +230,25 @@ def _stored(manifest: Manifest, held: Sequence[Stored]) -> Probe:
 
 
 def _not_held(held: Sequence[Stored]) -> list[str]:
-    lost = [one for one in held if one.judged.verdict is Verdict.INCOMPARABLE]
-    return [f"{one.file.name} is not compared: {one.judged.reason}" for one in lost]
+    return [f"{one.file.name} is not compared: {one.elsewhere}" for one in held if one.elsewhere]
+
+
+def _swallowed(pairs: Sequence[Pair], rules: Sequence[Rule]) -> list[str]:
+    """What each rule let differ, where it is more than the one key that its reason can be about."""
+    taken: dict[Rule, tuple[set[str], set[str]]] = {}
+    for one in pairs:
+        for finding in one.comparison.expected:
+            rule = fitting(rules, finding.probe, finding.key)
+            assert rule is not None
+            keys, scenarios = taken.setdefault(rule, (set(), set()))
+            keys.add(f"{finding.probe}.{finding.key}")
+            scenarios.add(one.scenario)
+    return [
+        f"the rule {rule.glob!r} lets {len(keys)} keys differ in {len(scenarios)} "
+        f"scenario{'s' * (len(scenarios) != 1)}: {rule.reason}"
+        for rule, (keys, scenarios) in taken.items()
+        if len(keys) > 1
+    ]
 
 
 def _unused(pairs: Sequence[Pair]) -> list[str]:

@@ -82,6 +82,9 @@ def pair(
     own = readers or (None, None)
     sides = [_chosen(side, chosen, verb, consumers) for side, consumers in zip((left, right), own, strict=True)]
     comparison = compare(sides[0], sides[1], rules)
+    lacking = _lacking(verb, left, right)
+    if lacking:
+        comparison = replace(comparison, incomparable=lacking)
     findings = sorted(comparison.findings, key=_in_order(sides))
     told = readers is not None and "consumers" in chosen and not comparison.incomparable
     shared = _shared(readers, verb) if readers and told else ()
@@ -108,6 +111,14 @@ def verbs_of(*sides: Capture) -> list[str]:
     seen = {name for side in sides for name in side.probes}
     driven = any(map(_driven, sides))
     return [verb for verb in VERBS if not driven or seen.intersection(asked(verb, *sides))] or ["diff-meta"]
+
+
+def _lacking(verb: str, *sides: Capture) -> str:
+    """Why there is nothing to compare of a driver that ran: it gives other probes; "" where that is not so."""
+    given = _driven_order(sides)
+    if not given or any(side.crashed for side in sides) or set(given).intersection(asked(verb, *sides)):
+        return ""
+    return f"the driver has no {' or '.join(VERBS[verb])} probe: it gives {', '.join(given)}"
 
 
 def in_order(pairs: Sequence[Pair]) -> list[str]:

@@ -18,6 +18,7 @@ from parity.store import Store, Stored
 from porttool.errors import ManifestError, RepositoryError
 from porttool.manifest import Manifest, Source, Target, is_url
 from porttool.repo import open_location
+from porttool.report import counted
 
 Progress = Callable[[str], None]
 
@@ -46,11 +47,13 @@ class Setting:
         """The scenarios as a side is told them."""
         return [job(self.harness, scenario, side, self.manifest.layout) for scenario in scenarios]
 
-    def captures(self, scenarios: Sequence[Scenario], *, fresh: bool = False) -> list[tuple[Capture, Capture]]:
+    def captures(
+        self, scenarios: Sequence[Scenario], *, fresh: bool = False, report: Progress | None = None
+    ) -> list[tuple[Capture, Capture]]:
         """Both sides of each scenario; sides run at the same time."""
         wanted = [(self.left, self.jobs(scenarios, "source")), (self.right, self.jobs(scenarios, "target"))]
         digest = self.manifest.layout.digest
-        left, right = capture(wanted, self.stack, self.cache, layout=digest, fresh=fresh)
+        left, right = capture(wanted, self.stack, self.cache, layout=digest, fresh=fresh, report=report)
         return list(zip(left, right, strict=True))
 
     def scan(self) -> Scan | None:
@@ -62,9 +65,8 @@ def setting(manifest: Manifest, left: str = "", right: str = "") -> Setting:
     """Read the harness and take out both refs. By default the source, and the port branch where there is one."""
     where = manifest.where("parity")
     if not manifest.parity:
-        raise ManifestError(
-            "the manifest has no `parity` section", where, "it names subject, select, base and scenarios"
-        )
+        hint = "it says what to run and in which scenarios: see docs/probe.md; `porttool init --driver` shows one"
+        raise ManifestError("the manifest has no `parity` section", where, hint)
     harness = read(manifest.parity, where, manifest.path.parent)
     if not harness.scenarios:
         raise ManifestError("parity.scenarios is empty: nothing would be compared", where)
@@ -87,8 +89,10 @@ def compared(
     """The scenarios of a verb compared, and the stored captures they were held to."""
     told, fail = rules(of.manifest.parity, of.manifest.where("parity")), failing(of.manifest.parity)
     scenarios, store = of.chosen(names), Store(of.manifest.path)
-    report(f"capturing {len(scenarios)} scenario{'s' * (len(scenarios) != 1)} of both sides")
-    sides = of.captures(scenarios)
+    told_of = counted(len(scenarios), "scenario")
+    report(f"capturing {told_of} of both sides")
+    sides = of.captures(scenarios, report=report)
+    report(f"comparing {told_of}")
     scan = of.scan()
     stored: list[Stored] = []
     for side in (side for both in sides for side in both):

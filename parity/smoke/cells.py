@@ -8,6 +8,7 @@ import struct
 from parity.record import Leaf
 from parity.smoke.envelope import Cell, Envelope
 from parity.smoke.outcome import Side
+from porttool.report import counted
 
 # Beyond this a count of floats says nothing to a reader.
 _COUNTED = 1_000_000
@@ -22,13 +23,13 @@ def difference(both: Both, names: tuple[str, str]) -> str:
     if one is None or other is None:
         return f"the {names[0] if one is None else names[1]} side does not have it"
     if one.type != other.type:
-        return f"the types differ: {one} and {other}"
+        return f"the types differ: {names[0]}: {one}, {names[1]}: {other}"
     ours, theirs = one.number(), other.number()
     if ours is None or theirs is None:
-        return f"{one} and {other}"
+        return f"{names[0]}: {one}, {names[1]}: {other}"
     apart = ulps(one, other)
-    near = apart is not None and apart <= _COUNTED
-    return f"{ours!r} and {theirs!r}, {theirs - ours:+.3g}" + (f", {apart} ULPs" if near else "")
+    near = f", {counted(apart, 'ULP')}" if apart is not None and apart <= _COUNTED else ""
+    return f"{names[0]}: {ours!r}, {names[1]}: {theirs!r}, difference {theirs - ours:+.3g}{near}"
 
 
 def strays(both: Both, names: tuple[str, str], evidence: Envelope, cell: Cell, m: int) -> tuple[Side, str]:

@@ -92,6 +92,9 @@ def _broken_down(pairs: Sequence[Pair]) -> str:
     """A score or a loss that is no number on both sides: equal NaNs say nothing about what would have been trained."""
     for left, right in pairs:
         for name in ("score", "loss"):
+            told = any(name in step for step in (*left.steps, *right.steps))
+            if told and not any(value is not None for value in (*left.column(name), *right.column(name))):
+                return f"{name} is a number in no step on either side: nothing is seen of the training"
             for step, both in enumerate(zip(left.column(name), right.column(name), strict=False), 1):
                 if all(value is not None and not math.isfinite(value) for value in both):
                     what = " and ".join(dict.fromkeys(map(str, both)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from parity.smoke.tables import Grid, markdown
 from parity.verdict import Verdict, overall
 from parity.webpage import Html, Tone, code, element, escape, figure, items, link, page, section, table, terms
 from porttool.report import counted
+from porttool.resolutions import write_atomic
 
 _TONES: dict[Verdict, Tone] = {
     Verdict.MATCH: "match",
@@ -34,7 +34,9 @@ def write(results: Sequence[Shown], folder: Path) -> list[Path]:
         for one in results:
             if one.compared.curves:
                 files[f"{file_name(one.scenario)}.png"] = plot.png(one)
-    return [_whole(folder / name, content) for name, content in files.items()]
+    for name, content in files.items():
+        write_atomic(folder / name, content)
+    return [folder / name for name in files]
 
 
 def html(results: Sequence[Shown]) -> str:
@@ -182,10 +184,3 @@ def _compared(results: Sequence[Shown]) -> Html:
         parts.append("The PNG files are left out: matplotlib is not installed.")
     scenarios = counted(len(results), "scenario")
     return section(f"What was compared ({scenarios})", *parts)
-
-
-def _whole(file: Path, content: bytes) -> Path:
-    partial = file.with_name(f".{file.name}.{os.getpid()}.part")
-    partial.write_bytes(content)
-    partial.replace(file)
-    return file

@@ -14,7 +14,7 @@ from parity.smoke.page_panel import apart, away, chosen, number, ulps
 from parity.smoke.page_shown import Shown, answer, behind, extent, how
 from porttool.errors import visible
 from porttool.report import counted
-from porttool.report_markdown import LIMIT, code
+from porttool.report_markdown import LIMIT, code, table_row
 
 _ROWS = 20  # of a table that had to be shortened
 
@@ -257,10 +257,10 @@ def _table(grid: Grid) -> str:
     lines = [f"#### {grid.title}", ""]
     if grid.rows:
         sides = ("---:" if k in grid.numbers else "---" for k in range(len(grid.head)))
-        lines += [f"| {' | '.join(map(_text, grid.head))} |", f"| {' | '.join(sides)} |"]
+        lines += [table_row(map(_text, grid.head)), table_row(sides)]
         for k, row in enumerate(grid.rows):
             cells = (_cell(cell, (k, place) in grid.bold) for place, cell in enumerate(row))
-            lines.append(f"| {' | '.join(cells)} |")
+            lines.append(table_row(cells))
         lines.append("")
     if grid.left_out:
         lines += [f"({_text(grid.left_out)})", ""]

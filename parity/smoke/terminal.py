@@ -20,6 +20,7 @@ from porttool.report import counted
 _COLOURS = {Verdict.MATCH: "bold green", Verdict.DIFFER: "bold red", Verdict.INCOMPARABLE: "bold yellow"}
 _WIDE = 120
 _LISTED, _CRASH = 8, 6
+_HEAD = 2  # lines
 _BARS, _PLAIN_BARS = "▁▂▃▄▅▆▇█", "_.-:=+*#"
 
 
@@ -95,9 +96,10 @@ def _metrics(one: Shown, out: Console) -> None:
     if one.called:
         _tell(out, one.called)
     bars = _BARS if out.encoding.lower().startswith("utf") else _PLAIN_BARS
-    parting = "from step" if told.mode == "exact" else "out at step"
-    head = ["metric", *names, *(f"last {name}" for name in names), "equal", parting if wide else "from", "largest"]
-    rows = [[*head, "at step" if wide else "at", *(["ulps"] if wide else [])]]
+    parting = "apart" if told.mode == "exact" else "out"
+    # Two lines: in one there is no room at 80 columns for heads that say what they stand above.
+    above = ["", "", "", "last", "last", "steps", "first", "largest", "at", *([""] if wide else [])]
+    rows = [above, ["metric", *names, *names, "equal", parting, "diff", "step", *(["ulps"] if wide else [])]]
     for curve in curves:
         name = _cut(curve.metric, 40 if wide else 15 - 3 * several) + (f" #{curve.seed}" if several else "")
         rows.append([name, *_plots(curve, bars, wide=wide), *_numbers(curve, wide=wide)])
@@ -120,14 +122,14 @@ def _numbers(curve: Curve, *, wide: bool) -> list[str]:
 
 
 def _print(rows: Sequence[Sequence[str]], out: Console) -> None:
-    """Names and plots at the left of their columns, numbers at the right."""
+    """Names and plots at the left of their columns, numbers at the right; the first rows are the head."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for place, row in enumerate(rows):
         cells = [
             cell.rjust(width) if k > 2 else cell.ljust(width)
             for k, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        _tell(out, " ".join(cells).rstrip(), "dim" if place == 0 else "")
+        _tell(out, " ".join(cells).rstrip(), "dim" if place < _HEAD else "")
 
 
 def _plots(curve: Curve, bars: str, *, wide: bool) -> list[str]:

@@ -63,6 +63,23 @@ def test_a_knob_that_differs(manifest, left, right, cause):
     assert one.failing[0].cause.startswith(cause) and "1 -> 2" in one.failing[0].cause
 
 
+def test_a_knob_that_moves_one_key_to_two_values(manifest):
+    """The same keys move on both sides, and what they become differs: that is not the same."""
+    one = knobs.probe(manifest, Sweep((Turned("plain", knob("lr"), ALIVE, ALIVE, ("client.lr",)),), (), ()), 0)
+    assert one.verdict is Verdict.DIFFER
+    assert one.failing[0].cause == "moves client.lr to another value on each side (1 -> 2)"
+
+
+def test_a_knob_that_crashes_both_sides(manifest):
+    """Nothing was seen of it: it is told, and not among those that move the same."""
+    lost = Moved("crashed", cause="ValueError: no")
+    one = knobs.probe(manifest, Sweep((turned("lr", ALIVE, ALIVE), turned("x", lost, lost)), (), ()), 0)
+    assert (one.verdict, one.told) == (Verdict.MATCH, "2 knobs, 1 crashed on both sides")
+    assert one.cases[0].reason == "1 knobs move the same"
+    assert [(found.name, found.rule, found.counts) for found in one.cases[0].found] == [("x", "shared", False)]
+    assert one.cases[0].found[0].cause.startswith("is crashed on both sides")
+
+
 def test_a_dead_knob_fails_where_the_manifest_says_so(manifest):
     """What `parity.shared` names fails although both sides share it."""
     bad = turned("x", DEAD, DEAD)
@@ -118,10 +135,10 @@ def test_steps_after_a_run_that_was_lost():
 
 
 def test_steps_by_commit():
-    """Steps that differ are summed over the scenarios of a commit."""
+    """Steps that differ are counted by commit and scenario."""
 
     def row(commit, equal):
         return Row(commit, "subject", shown(Verdict.DIFFER, equal=equal).compared, Distance(False, 0, 0.0), 0)
 
     walks = [Walk("plain", (row("a", 0), row("b", 6))), Walk("zorro", (row("a", 4), row("b", 6)))]
-    assert smoke.differing(walks) == {"a": 8, "b": 0}
+    assert smoke.differing(walks) == {"a": {"plain": 6, "zorro": 2}, "b": {"plain": 0, "zorro": 0}}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +103,10 @@ def test_the_line_of_the_target(of):
     assert one.place.root == "project" and one.origin == "lib/client.py:9 config.k"
 
 
-@pytest.mark.parametrize("origin", ["", "FSDPEngineConfig", "/usr/lib/x.py:3 a", "x.py", "x.py:a"])
+@pytest.mark.parametrize(
+    "origin",
+    ["", "FSDPEngineConfig", "/usr/lib/x.py:3 a", "x.py", "x.py:a", "\ud800.py:3", "x\n.py:3", "x.py:\u0663"],
+)
 def test_an_origin_that_is_no_line_of_the_target(of, origin):
     """A name, a path of the machine or a file without a line is no place."""
     left, right = both({"k": 1}, {"k": 2})
@@ -152,6 +155,60 @@ def test_a_rule_that_fits_nothing_is_a_warning(of):
     )
 
 
+def test_what_a_rule_swallows_is_loud(of):
+    """What a glob lets differ is not counted as equal, has the rule's reason, and is a warning where it is much."""
+    ruled = "wire.*.k: {expected: K}, wire.*: {expected: W}"
+    section = SECTION.replace("wire.never.*: {expected: it never is}", ruled)
+    sides = both({"k": 1, "a": 1, "b": 1}, {"k": 2, "a": 2, "b": 2})
+    told = static.static(of(section), [sides, both({"k": 2}, {"k": 2}, "bold")], SCAN)
+    wire = probes(told)["wire"]
+    assert wire.verdict is Verdict.MATCH and wire.told.endswith("3 differ as declared")
+    assert wire.cases[0].reason == f"{wire.cases[0].compared - 3} keys are equal, 3 differ as declared"
+    assert sorted(one.cause for one in wire.cases[0].found) == ["K", "W", "W"]
+    assert "the rule 'wire.*' lets 2 keys differ in 1 scenario: W" in told.warnings
+    assert not any("wire.*.k" in text for text in told.warnings)
+
+
+def test_what_is_not_compared_is_told(of):
+    """Volatile keys are not among those that are equal."""
+    section = SECTION.replace("wire.never.*: {expected: it never is}", "wire.*.k: {volatile: a clock}")
+    plain = probes(static.static(of(), [both({"k": 1, "a": 1}, {"k": 1, "a": 1})], SCAN))["wire"].cases[0]
+    wire = probes(static.static(of(section), [both({"k": 1, "a": 1}, {"k": 2, "a": 1})], SCAN))["wire"]
+    assert (wire.verdict, wire.cases[0].compared) == (Verdict.MATCH, plain.compared - 1)
+    assert wire.told.endswith("1 not compared as declared")
+
+
+def test_a_stored_capture_is_held_to_every_key(of):
+    """What may differ between the sides may not differ from what is stored of one of them."""
+    setting = of(SECTION.replace("wire.never.*: {expected: it never is}", "wire.*.k: {expected: K}"))
+    left, _ = both({"k": 1}, {"k": 2})
+    Store(setting.manifest.path).update(left, {})
+    told = probes(static.static(setting, [both({"k": 3}, {"k": 2})], SCAN))
+    assert (told["wire"].verdict, told["stored"].verdict) == (Verdict.MATCH, Verdict.DIFFER)
+
+
+def test_a_stored_capture_with_another_probe(of):
+    """Where both sides lost a probe alike, what is stored of one still has it: that is no match."""
+    setting = of()
+    left, right = both({"k": 1}, {"k": 1})
+    Store(setting.manifest.path).update(left, {})
+    none = [replace(side, probes={name: keys for name, keys in side.probes.items() if name != "contract"})
+            for side in (left, right)]  # fmt: skip
+    stored = probes(static.static(setting, [tuple(none)], SCAN))["stored"]
+    assert stored.verdict is Verdict.INCOMPARABLE and "contract" in stored.cases[0].reason
+
+
+def test_stored_captures_of_a_manifest_at_the_top(of):
+    """Their place is a path below the project, wherever the manifest lies."""
+    setting = of()
+    top = setting.manifest.path.parent.parent / "m.yaml"
+    top.write_text(setting.manifest.path.read_text())
+    left, _ = both({"k": 1}, {"k": 1})
+    Store(top).update(left, {})
+    told = probes(static.static(Setting(load(top)), [both({"k": 2}, {"k": 2})], SCAN))
+    assert str(told["stored"].failing[0].place) == "m.captures/plain.source.json:1"
+
+
 def test_stored_captures(of):
     """A side that is not as stored differs; a file of another environment is a warning, not a verdict."""
     setting = of()
@@ -195,7 +252,7 @@ class Recorded:
         self.calls: list[list[tuple[str, tuple[str, ...]]]] = []
         monkeypatch.setattr("parity.gate.static.capture", self)
 
-    def __call__(self, wanted, stack, cache, *, layout=""):
+    def __call__(self, wanted, stack, cache, *, layout="", report=None):
         self.calls.append([(side.side, tuple(job.scenario for job in jobs)) for side, jobs in wanted])
         return [[Capture(job.scenario, side.side, {}, {"wire": dict(flatten({"a": 1}))}) for job in jobs]
                 for side, jobs in wanted]  # fmt: skip

@@ -118,6 +118,24 @@ def test_volatile_keys_are_counted_and_cannot_be_everything():
     assert compare(capture(wire={"time": 1.0}), capture("right", wire={"time": 2.0}), [rule]).incomparable
 
 
+def test_a_probe_of_volatile_keys_alone_is_no_match():
+    """That another probe is equal says nothing of one of which nothing was compared."""
+    rule = Rule("wire.*", "volatile", "it moves")
+    left, right = capture(wire={"a": 1}, config={"b": 1}), capture("right", wire={"a": 2, "c": 3}, config={"b": 1})
+    assert compare(left, right, [rule]).incomparable.startswith("every key of wire is declared volatile")
+    told = compare(left, right, [Rule("wire.a", "volatile", "it moves"), Rule("wire.c", "expected", "theirs")])
+    assert (told.incomparable, told.volatile_in, told.compared, told.equal) == ("", ("wire",), 2, 1)
+
+
+def test_a_rule_that_swallows_everything_leaves_no_match():
+    """Where each key differs, and is declared to, nothing is equal: that is no evidence of anything."""
+    rule = Rule("*", "expected", "all of it")
+    left, right = capture(wire={"a": 1}, config={"b": 1}), capture("right", wire={"a": 2}, config={"b": 2})
+    assert judge(compare(left, right, [rule])).verdict is Verdict.INCOMPARABLE
+    told = compare(left, capture("right", wire={"a": 2}, config={"b": 1}), [rule])
+    assert (told.incomparable, told.equal, [one.cause for one in told.expected]) == ("", 1, ["all of it"])
+
+
 @pytest.mark.parametrize(
     ("verdicts", "worst"),
     [
@@ -143,27 +161,44 @@ def test_a_rule_and_a_finding_say_nothing_that_they_are_not_told():
     assert Finding("wire", "a", None, leaf(2), "extra") == Finding("wire", "a", None, leaf(2), "extra", "exact", "")
 
 
-@pytest.mark.parametrize("told", [{"tolerance": 0.5}, {"evidence": "20 A/A runs"}, {"tolerance": 0, "evidence": "x"}])
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"tolerance": 0.5},
+        {"evidence": "20 A/A runs"},
+        {"tolerance": 0, "evidence": "x"},
+        {"tolerance": math.inf, "evidence": "x"},
+        {"tolerance": math.nan, "evidence": "x"},
+    ],
+)
 def test_a_tolerance_needs_both_a_width_and_its_evidence(told):
-    """Either of them alone is refused, and so is a width of 0."""
-    with pytest.raises(ValueError, match="needs a tolerance above 0 and the evidence"):
+    """Either of them alone is refused, and so is a width of 0, or one without an end."""
+    with pytest.raises(ValueError, match="needs a finite tolerance above 0 and the evidence"):
         Rule("wire.*", "within", **told)
     Rule("wire.*", "within", tolerance=0.25, evidence="20 A/A runs")
 
 
 def test_within_measures_numbers_only():
-    """Two texts under a tolerance are compared as they are; a tolerance without an end accepts no infinity."""
-    rule = Rule("wire.*", "within", tolerance=math.inf, evidence="20 A/A runs")
+    """Two texts under a tolerance are compared as they are; the widest tolerance accepts no infinity."""
+    rule = Rule("wire.*", "within", tolerance=1e308, evidence="20 A/A runs")
     for ours, theirs, found in (
         ("x", "y", ["a"]),
         ("x", "x", []),
         (math.inf, 1.0, ["a"]),
         (1.0, -math.inf, ["a"]),
         (1.0, 1e300, []),
+        (10**400, 10**400 + 1, []),
     ):
         assert [
             key for _, key, _ in findings(capture(wire={"a": ours}), capture("right", wire={"a": theirs}), rule)
         ] == found
+
+
+def test_within_counts_whole_numbers_exactly():
+    """Two that are one float are still one apart."""
+    rule = Rule("wire.*", "within", tolerance=0.5, evidence="20 A/A runs")
+    left, right = capture(wire={"a": 2**60}), capture("right", wire={"a": 2**60 + 1})
+    assert findings(left, right, rule) == [("wire", "a", "value")]
 
 
 def test_no_rule_but_within_excuses_a_distance():

@@ -80,6 +80,13 @@ def test_crashed_and_not_there():
     assert moved(requested(), lacking, KNOB, SCAN).state == "not there"
 
 
+def test_a_side_that_cannot_be_compared_is_not_dead():
+    """A knob that takes a probe away moves something, whatever it is."""
+    after = captured(wire={"order": "x"})
+    told = moved(captured(wire={"order": "x"}, config={"a": 1}), after, KNOB, None)
+    assert told.state == "crashed" and "config" in told.cause
+
+
 def turned(left, right, key="rl.k"):
     """One knob with these states."""
     return Turned("plain", Knob(key, "1", "2"), left, right)
@@ -165,6 +172,37 @@ def test_spread(monkeypatch, cores):
     assert all(jobs for _, jobs in rows)
 
 
+RULED = SimpleNamespace(
+    parity={"rules": {"wire.*.meta.free": {"expected": "theirs"}}}, where=lambda *at: "m.yaml:1"
+)
+
+
+@pytest.mark.parametrize(
+    ("metas", "apart"),
+    [
+        ([{"k": 1}, {"k": 2}, {"k": 1}, {"k": 2}], ()),
+        ([{"k": 1}, {"k": 2}, {"k": 1}, {"k": 3}], ("wire.old.fwd_no_grad.meta.k",)),
+        ([{"k": 1, "a": 1}, {"k": 2, "a": 1}, {"k": 1, "a": 2}, {"k": 2, "a": 2}], ()),
+        ([{"k": 1}, {"k": 2}, {"k": 2}, {"k": 3}], ()),
+        ([{"k": 1, "free": 1}, {"k": 2, "free": 2}, {"k": 1, "free": 1}, {"k": 2, "free": 3}], ()),
+    ],
+)
+def test_one_key_moved_to_two_values(metas, apart, monkeypatch):
+    """What both sides move is compared as well, by the rules; what differs anyway is not the knob's doing."""
+    wanted = iter(metas)
+
+    def capturer(asked, stack):
+        return [[requested(next(wanted), side=row[0][0], scenario=one.name) for _, one in row] for _, row in asked]
+
+    def jobs(scenarios, side):
+        return [(side, scenario) for scenario in scenarios]
+
+    of = SimpleNamespace(left="l", right="r", jobs=jobs, stack=None, scan=lambda: SCAN, manifest=RULED)
+    monkeypatch.setattr("parity.knobs.MOST_WORKERS", 2)
+    (one,) = sweep(of, {Scenario("plain"): [KNOB]}, capturer).turned
+    assert (one.left.keys, one.apart, one.same) == (one.right.keys, apart, not apart)
+
+
 def test_sweep():
     """Each scenario is run as it is and once a knob, on both sides; knobs without another value are left out."""
     asked = []
@@ -180,7 +218,7 @@ def test_sweep():
 
         return [[run(*job) for job in row] for _, row in wanted]
 
-    of = SimpleNamespace(left="l", right="r", jobs=jobs, stack=None, scan=lambda: SCAN)
+    of = SimpleNamespace(left="l", right="r", jobs=jobs, stack=None, scan=lambda: SCAN, manifest=RULED)
     told = sweep(of, {Scenario("plain"): [KNOB, Knob("rl.path", "x", "")]}, capturer)
     assert sorted(set(asked)) == [(side, name) for side in ("source", "target") for name in ("plain", "plain+rl.k=2")]
     (one,) = told.turned

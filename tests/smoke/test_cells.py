@@ -37,17 +37,16 @@ def apart(count):
         (None, None, ""),
         (None, ONE, "the source side does not have it"),
         (ONE, None, "the target side does not have it"),
-        (leaf(1), ONE, "the types differ: 1 (int) and 1.0 (float)"),
-        (leaf("a"), leaf("b"), "'a' (str) and 'b' (str)"),
-        (leaf(1), leaf(3), "1.0 and 3.0, +2"),
-        (ONE, leaf(0.5), "1.0 and 0.5, -0.5, 4503599627370496 ULPs"),
-        (ONE, apart(3), "1.0 and 1.0000000000000007, +6.66e-16, 3 ULPs"),
-        (leaf(math.nan), ONE, "nan and 1.0, +nan"),
+        (leaf(1), ONE, "the types differ: source: 1 (int), target: 1.0 (float)"),
+        (leaf("a"), leaf("b"), "source: 'a' (str), target: 'b' (str)"),
+        (leaf(1), leaf(3), "source: 1.0, target: 3.0, difference +2"),
+        (ONE, leaf(0.5), "source: 1.0, target: 0.5, difference -0.5"),
+        (ONE, apart(3), "source: 1.0, target: 1.0000000000000007, difference +6.66e-16, 3 ULPs"),
+        (leaf(math.nan), ONE, "source: nan, target: 1.0, difference +nan"),
     ],
 )
 def test_a_difference_in_words(one, other, told):
     """Each kind of difference has its sentence; floats that are near tell how many lie between."""
-    told = told.partition(", 4503599627370496")[0]
     assert difference((one, other), NAMES) == told
 
 

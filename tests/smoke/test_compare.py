@@ -89,9 +89,9 @@ def test_another_number_of_steps_is_a_finding():
 def test_what_a_sentence_says():
     """A value is told with its distance in ULPs; what is missing with the side that lacks it."""
     told = compared([run()], [target((1, "loss", math.nextafter(0.125, 1)), (2, "lr", None), (3, "loss", 0.5))], EXACT)
-    assert told.findings[0].told == "0.125 and 0.12500000000000003, +2.78e-17, 1 ULPs"
+    assert told.findings[0].told == "source: 0.125, target: 0.12500000000000003, difference +2.78e-17, 1 ULP"
     assert told.findings[1].told == "the target side does not have it"
-    assert told.findings[2].told == "0.125 and 0.5, +0.375"
+    assert told.findings[2].told == "source: 0.125, target: 0.5, difference +0.375"
 
 
 def test_curves_have_what_is_drawn():

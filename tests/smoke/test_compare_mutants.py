@@ -134,7 +134,7 @@ def test_a_finding_in_full():
     told = compared([run(seed=5)], [target((2, "tokens", 97), (0, "reward", 0.25), seed=5)], EXACT)
     first, last = told.findings
     assert replace(first, cause="") == Finding(
-        "step[2].tokens", leaf(96), leaf(97), "exact", "96.0 and 97.0, +1", "", 5, 2, "tokens"
+        "step[2].tokens", leaf(96), leaf(97), "exact", "source: 96.0, target: 97.0, difference +1", "", 5, 2, "tokens"
     )
     assert replace(last, cause="", told="") == Finding(
         "validation.reward", leaf(0.5), leaf(0.25), "exact", "", "", 5, 0, "reward"
@@ -304,3 +304,16 @@ def test_the_schedule_of_every_seed_is_shown():
     found = compared([run(seed=2), run(seed=1)], [target(seed=1), target(seed=2)], told).schedule
     assert [(row.seed, row.step) for row in found] == [(seed, step) for seed in (1, 2) for step in (1, 2, 3, 4)]
     assert compared([run()], [target()], EXACT).schedule == ()
+
+
+@pytest.mark.parametrize("name", ["score", "loss"])
+@pytest.mark.parametrize("value", ["high", True, []])
+def test_what_is_a_number_in_no_step(name, value):
+    """Text, or nothing at all, under the name of the score or the loss shows nothing of a training."""
+    never = [(step, name, value) for step in range(1, 5)]
+    told = compared([run(*never)], [target(*never)], EXACT)
+    assert told.verdict is Verdict.INCOMPARABLE and told.reason.startswith(f"{name} is a number in no step")
+    assert compared([run(*never[1:])], [target(*never[1:])], EXACT).verdict is Verdict.MATCH
+    without = [(step, name, None) for step in range(1, 5)]
+    assert compared([run(*without)], [target(*without)], EXACT).verdict is Verdict.MATCH
+    assert compared([run()], [target(*never)], EXACT).verdict is Verdict.DIFFER

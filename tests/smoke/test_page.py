@@ -1,8 +1,8 @@
 """The page of a smoke run: verdict first, everything compared, every plot readable without colour or a mouse."""
 
+import errno
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -15,6 +15,7 @@ from parity.smoke.page_panel import Panel, Trace, apart, chosen, labels, number,
 from parity.smoke.page_shown import Cause, answer
 from parity.smoke.page_svg import drawing, legend
 from parity.smoke.windows import Band
+from porttool.errors import EnvironmentFault
 from tests.smoke.drawn import astray, differing, matching, run, shown, steps
 from tests.smoke.look import fetched, parsed, plots
 
@@ -243,20 +244,21 @@ def test_several_failing_scenarios_are_named():
 
 
 def test_files_are_written_whole(tmp_path, monkeypatch):
-    """Without matplotlib page and tables are written, and the page says so; an interrupted write leaves the old."""
+    """Without matplotlib page and tables are written, and the page says so; on a full disk the old stay alone."""
     monkeypatch.setattr(plot, "available", lambda: False)
     files = write([matching()], tmp_path / "new")
     assert [file.name for file in files] == ["index.html", "tables.md"]
     assert "matplotlib is not installed" in files[0].read_text()
     assert sorted(file.name for file in (tmp_path / "new").iterdir()) == ["index.html", "tables.md"]
-    monkeypatch.setattr(Path, "replace", _interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    monkeypatch.setattr("os.fsync", _full)
+    with pytest.raises(EnvironmentFault, match="No space left"):
         write([differing()], tmp_path / "new")
     assert "MATCH" in files[0].read_text()
+    assert sorted(file.name for file in (tmp_path / "new").iterdir()) == ["index.html", "tables.md"]
 
 
-def _interrupted(*_):
-    raise KeyboardInterrupt
+def _full(_):
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_pictures_are_written(tmp_path, monkeypatch):

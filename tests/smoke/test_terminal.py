@@ -52,12 +52,15 @@ def test_no_line_is_wider_than_the_screen(width):
 
 @pytest.mark.parametrize("width", [80, 200])
 def test_columns_are_aligned(width):
-    """Numbers end below the end of their heads."""
+    """Numbers end below the end of their heads, which stand over each other."""
     lines = told([differing()], width)
-    head = next(line for line in lines if line.startswith("metric"))
+    at = next(place for place, line in enumerate(lines) if line.startswith("metric"))
+    above, head = lines[at - 1 : at + 1]
     rows = [line for line in lines if BARS & set(line)]
-    for name in ("last target", "equal", "largest"):
-        end = head.index(name) + len(name)
+    for heads in ("last target", "steps equal", "first apart", "largest diff", "at step"):
+        over, name = heads.split()
+        end = head.rindex(name) + len(name)
+        assert above[:end].endswith(f" {over}")
         assert all(line[end - 1] != " " and line[end : end + 1] in ("", " ") for line in rows)
 
 
@@ -94,6 +97,7 @@ def test_an_envelope_counts_what_leaves_it():
     moved[0]["entropy"] *= 1.01
     lines = told([shown(noise[2], run("target", moved), Told(measured(noise)))])
     assert row(lines, "entropy")[5:7] == ["0/6", "3"]
+    assert row(lines, "metric")[5:] == ["equal", "out", "diff", "step"]
 
 
 def test_a_crash_shows_its_last_lines():
