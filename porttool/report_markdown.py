@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -59,7 +60,7 @@ def _degraded() -> Iterator[dict[Section, int]]:
 def _joined(
     audit: Audit, rendered: Callable[[Section, int], list[str]], levels: dict[Section, int], note: str = ""
 ) -> str:
-    lines = [f"## {_text(audit.answer)}", ""]
+    lines = [f"## {plain(audit.answer)}", ""]
     where = f"{code(audit.branch)} on {code(audit.target)}" if audit.branch else code(audit.target)
     again = "" if audit.rederived else " Porting again gives other ids."
     lines += [f"From {code(audit.source)} to {where}, layout {code(audit.layout[:12])}.{again}", ""]
@@ -81,8 +82,8 @@ def _table(audit: Audit, level: int) -> list[str]:
         return ["### Commits", "", f"{len(labels)} commits: {', '.join(told)}.", "", *listed, *_more(rest), ""]
     head = ["#", "commit", "author", "subject", "source commits", "label", "touched", "adaptation"]
     head = head[: -level or None]
-    lines = ["### Commits", "", f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
-    lines += ["| " + " | ".join(_cells(row, level)[: len(head)]) + " |" for row in audit.rows]
+    lines = ["### Commits", "", table_row(head), "|" + " --- |" * len(head)]
+    lines += [table_row(_cells(row, level)[: len(head)]) for row in audit.rows]
     return [*lines, ""]
 
 
@@ -96,19 +97,19 @@ def _cells(row: Row, level: int) -> list[str]:
     return [
         str(row.number),
         row.commit[:_SHORT],
-        _text(author),
+        plain(author),
         code(subject),
         " ".join(sources[: None if level == 0 else 2]),
-        _text(row.label),
-        _text(touched),
-        _text(row.adaptation),
+        plain(row.label),
+        plain(touched),
+        plain(row.adaptation),
     ]
 
 
 def _residual(audit: Audit, level: int) -> list[str]:
     places = [(row, place) for row in audit.rows for place in row.residual]
     lines = [
-        _line(place, row.commit) + (f" ({_text(row.adapted[place.path])})" if place.path in row.adapted else "")
+        _line(place, row.commit) + (f" ({plain(row.adapted[place.path])})" if place.path in row.adapted else "")
         for row, place in places
     ]
     return _section("Changed beyond the layout", lines, level)
@@ -116,7 +117,7 @@ def _residual(audit: Audit, level: int) -> list[str]:
 
 def _resolved(audit: Audit, level: int) -> list[str]:
     lines = [
-        f"- {row.commit[:_SHORT]} {code(found.path)} {found.id} by {_text(found.author)}: {_text(found.reason)}"
+        f"- {row.commit[:_SHORT]} {code(found.path)} {found.id} by {plain(found.author)}: {plain(found.reason)}"
         + (_diff(found.delta) if level == 0 else "")
         for row in audit.rows
         for found in row.resolved
@@ -140,7 +141,7 @@ def _one_way(audit: Audit, level: int) -> list[str]:
 
 
 def _warnings(audit: Audit, level: int) -> list[str]:
-    return _section("Warnings", [f"- {_text(warning)}" for warning in audit.warnings], level)
+    return _section("Warnings", [f"- {plain(warning)}" for warning in audit.warnings], level)
 
 
 def _protected(audit: Audit, level: int) -> list[str]:
@@ -149,7 +150,7 @@ def _protected(audit: Audit, level: int) -> list[str]:
 
 
 def _not_ported(audit: Audit, level: int) -> list[str]:
-    lines = [f"- {oid[:_SHORT]} {_text(reason)}" for oid, reason in audit.not_ported.items()]
+    lines = [f"- {oid[:_SHORT]} {plain(reason)}" for oid, reason in audit.not_ported.items()]
     return _section("Not ported", lines, level)
 
 
@@ -159,7 +160,7 @@ def _census(audit: Audit, level: int) -> list[str]:
         if not told.count:
             continue
         places = f": {', '.join(code(place) for place in told.places[:5])}" if told.places and level == 0 else ""
-        lines.append(f"- {told.count} {_text(told.kind)} ({_text(told.policy)}){places}{_rest(told.places, level)}")
+        lines.append(f"- {told.count} {plain(told.kind)} ({plain(told.policy)}){places}{_rest(told.places, level)}")
     none = [told.kind for told in audit.census if not told.count]
     return _section("Census", [*lines, f"- none: {', '.join(none)}"] if none else lines, level)
 
@@ -173,7 +174,7 @@ def _leftovers(audit: Audit, level: int) -> list[str]:
     told = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
     lines = []
     for leftover in audit.leftovers:
-        reason = f" ({_text(leftover.reason)})" if leftover.reason else ""
+        reason = f" ({plain(leftover.reason)})" if leftover.reason else ""
         lines.append(f"- {leftover.state}: {_line(leftover.place)[2:]}{reason}")
     return _section(f"Mentions of old names: {told}" if told else "", lines, level)
 
@@ -206,23 +207,42 @@ def _more(number: int) -> list[str]:
 def _line(place: Place, commit: str = "") -> str:
     head = f"{commit[:_SHORT]} " if commit else ""
     text = f": {code(_cut(place.text, 200))}" if place.text else ""
-    return f"- {head}{code(str(place))} {_text(place.kind)}{text}"
+    return f"- {head}{code(str(place))} {plain(place.kind)}{text}"
 
 
 def code(text: str) -> str:
-    """Text as a code span: no link, no mention, no markup comes of it, and it may stand in a table cell."""
+    """Text as a code span: no link, no mention, no markup comes of it."""
     flat = " ".join(_safe(text).split()) or " "
     fence = "`"
     while fence in flat:
         fence += "`"
     pad = " " if flat[0] == "`" or flat[-1] == "`" else ""
-    return f"{fence}{pad}{flat}{pad}{fence}".replace("|", "\\|")
+    return f"{fence}{pad}{flat}{pad}{fence}"
 
 
-def _text(text: str) -> str:
-    """Plain text; what Markdown or GitHub would take for markup, a mention or a reference becomes a code span."""
-    flat = " ".join(_safe(text).split())
-    return code(flat) if any(letter in "`*_<>[]|#@~\\" for letter in flat) else flat
+def table_row(cells: Iterable[str]) -> str:
+    """A row of a table. No bar in a cell ends it, also not one behind backslashes of its own."""
+    return f"| {' | '.join(_BAR.sub(_ESCAPED, cell) for cell in cells)} |"
+
+
+_MARKUP = re.compile(r"[`*_<>\[\]|#@~\\]|://|^www\.|^[-+]$|^\d+\.$")
+# What is quoted in backticks is one word, and a list in brackets, with those in it, whatever spaces they hold.
+_WORDS = re.compile(r"`[^`\s][^`]{0,200}`\S*|[^\s\[]*\[(?:[^\[\]]|\[[^\[\]]{0,80}\]){0,200}\]\S*|\S+")
+_QUOTED = re.compile(r"`([^`]+)`")
+_BAR, _ESCAPED = re.compile(r"(?<!\\)((?:\\\\)*)\|"), r"\1\\|"
+
+
+def plain(text: str) -> str:
+    """Plain text, in which each word that a code host would take for markup, a link or a mention is a code span."""
+    words = _WORDS.findall(" ".join(_safe(text).split()))
+    return " ".join(_word(word) if _MARKUP.search(word) else word for word in words)
+
+
+def _word(text: str) -> str:
+    """A code span, with the punctuation of the sentence behind it; what is one already stays one."""
+    bare = text.rstrip(",;:.")
+    quoted = _QUOTED.fullmatch(bare)
+    return f"{code(quoted[1] if quoted else bare)}{text[len(bare) :]}" if bare else code(text)
 
 
 def _safe(text: str) -> str:

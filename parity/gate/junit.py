@@ -38,7 +38,7 @@ def _counts(suites: list[Xml.Element]) -> dict[str, str]:
 
 def _suite(probe: Probe, gate: Gate) -> Xml.Element:
     made = [_case(probe, case) for case in probe.cases]
-    suite = Xml.Element("testsuite", {"name": probe.name, **_kinds(made), "time": _time(probe.seconds)})
+    suite = Xml.Element("testsuite", {"name": _text(probe.name), **_kinds(made), "time": _time(probe.seconds)})
     properties = Xml.SubElement(suite, "properties")
     told = {"verdict": probe.verdict.value, "left": gate.sides[0], "right": gate.sides[1], "counts": probe.told}
     for name, value in told.items():
@@ -63,7 +63,7 @@ def _kinds(cases: list[Xml.Element]) -> dict[str, str]:
 
 
 def _case(probe: Probe, case: Case) -> Xml.Element:
-    named = {"name": _text(case.name), "classname": f"gate.{probe.name}", "time": "0"}
+    named = {"name": _text(case.name), "classname": _text(f"gate.{probe.name}"), "time": "0"}
     made = Xml.Element("testcase", named)
     if case.verdict is Verdict.DIFFER:
         told = Xml.SubElement(made, "failure", {"message": _text(case.reason), "type": Verdict.DIFFER.value})

@@ -58,7 +58,7 @@ def points(held: Sequence[Stop], jobs: int, report: Report) -> tuple[Point, ...]
             found.append(Point(one.commit, one.subject, incomparable=one.why_not))
             continue
         told = rules(one.there.manifest.parity)
-        sides, scan = static.captured(one.there, one.there.harness.scenarios, jobs), one.there.scan()
+        sides, scan = static.captured(one.there, one.there.harness.scenarios, jobs, report), one.there.scan()
         pairs = [seen.pair for left, right in sides for seen in static.compared(left, right, scan, told)]
         found.append(point(one.commit, one.subject, pairs, found))
     return tuple(found)
@@ -83,9 +83,15 @@ def point(oid: str, subject: str, pairs: Sequence[Pair], before: Sequence[Point]
     )
 
 
-def with_steps(found: Iterable[Point], steps: Mapping[str, int]) -> tuple[Point, ...]:
-    """The ledger with the training steps that differ after each commit."""
-    return tuple(replace(one, steps=steps.get(one.commit)) for one in found)
+def with_steps(found: Iterable[Point], steps: Mapping[str, Mapping[str, int]]) -> tuple[Point, ...]:
+    """The ledger with the training steps that differ after each commit, by scenario."""
+    return tuple(_trained(one, steps.get(one.commit)) for one in found)
+
+
+def _trained(one: Point, steps: Mapping[str, int] | None) -> Point:
+    if steps is None:
+        return one
+    return replace(one, steps=sum(steps.values()), apart=frozenset(name for name, count in steps.items() if count))
 
 
 def opened(pairs: Iterable[Pair]) -> Open:

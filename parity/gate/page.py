@@ -71,7 +71,7 @@ def _why(gate: Gate, probe: Probe) -> Html:
     case = next(one for one in probe.bad if one.verdict is probe.verdict)
     parts: list[str] = [probe.says(case)]
     if case.failing:
-        parts.append(_first(gate, probe, case.failing[0]))
+        parts.append(_first(gate, probe, case))
     found = rows(probe)
     if found:
         lines = [
@@ -100,11 +100,13 @@ def _seen(probe: Probe, row: Row) -> str:
     return ", ".join(row.cases[:_CASES]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _first(gate: Gate, probe: Probe, one: Found) -> Html:
-    pairs = [("first divergence", one.name)]
-    pairs += [(name, held or "nothing") for name, held in zip(gate.sides, (one.left, one.right), strict=True)]
-    pairs += [("cause", one.why), ("line", str(one.place or "unknown"))]
-    point = gate.opened_by(probe.name, one.name)
+def _first(gate: Gate, probe: Probe, case: Case) -> Html:
+    one = case.failing[0]
+    sides = [(name, held or "nothing") for name, held in zip(gate.sides, (one.left, one.right), strict=True)]
+    pairs = [] if case.whole else [("first divergence", one.name), *sides]
+    pairs += [] if one.why == case.reason else [("cause", one.why)]
+    pairs += [("line", str(one.place or "unknown"))]
+    point = gate.opened_by(probe.name, one)
     pairs += [("commit", f"{point.commit[:10]} {point.subject}")] if point else []
     return terms(pairs)
 
@@ -115,8 +117,8 @@ def _ledger(gate: Gate) -> Html:
     lines = [
         (
             code(one.commit[:10]),
-            one.incomparable or one.subject,
-            *(str(len(getattr(one.open, name))) for name in columns),
+            f"{one.subject} ({one.incomparable})" if one.incomparable else one.subject,
+            *(one.count(name) for name in columns),
             "" if one.steps is None else str(one.steps),
             str(len(one.closes)),
             str(len(one.opens)),

@@ -91,8 +91,8 @@ _CAUSES = {
     "extra file": "a file that the source commit does not have",
     "missing file": "a file of the source commit is not there",
     "protected": "a protected path was changed",
-    "commit": "a commit of the manifest is not on the branch",
-    "source": "it names no source commit that is here",
+    "commit": "it was dropped, or never ported: `porttool apply` makes it",
+    "source": "it was not made by `porttool apply`, or from commits that are not here",
 }
 
 

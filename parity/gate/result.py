@@ -13,6 +13,8 @@ Tier = Literal["guard", "proof", "static", "knobs", "smoke"]
 Root = Literal["target", "project"]
 # Rules whose findings are told beside a match: somebody declared them, or both sides have them alike.
 TOLD = ("expected", "shared", "declared")
+# Rules of the proof: the reason of a case holds the place and the text of its first finding.
+_SAID = ("residual", "protected", "unused")
 
 
 class Place(NamedTuple):
@@ -68,6 +70,11 @@ class Case:
     def failing(self) -> tuple[Found, ...]:
         return tuple(one for one in self.found if one.counts)
 
+    @property
+    def whole(self) -> bool:
+        """Whether the reason says already where its first finding is and what is there."""
+        return bool(self.failing) and self.failing[0].rule in _SAID
+
 
 @dataclass(frozen=True)
 class Probe:
@@ -118,7 +125,8 @@ class Point:
     """The target at its base or after one ported commit; `cells` are the keys of each scenario that differ.
 
     `closes` and `opens` are keys that now differ in no scenario, or in a first one; `narrows` and `widens` those that
-    differ in fewer or in more of them. `steps` counts training steps that differ, None = not run.
+    differ in fewer or in more of them. `steps` counts training steps that differ, None = not run; `apart` are the
+    scenarios that have such steps.
     """
 
     commit: str
@@ -131,6 +139,12 @@ class Point:
     widens: tuple[str, ...] = ()
     steps: int | None = None
     incomparable: str = ""
+    apart: frozenset[str] = frozenset()
+
+    def count(self, column: str) -> str:
+        """How many keys of a column differ; "-" where the side did not run and nothing of it was seen."""
+        keys = getattr(self.open, column)
+        return str(len(keys)) if keys or not self.incomparable else "-"
 
     @property
     def moves(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -176,14 +190,15 @@ class Gate:
         names = ", ".join(probe.name for probe in bad)
         return f"{names}: {bad[0].says(bad[0].bad[0])}"
 
-    def opened_by(self, probe: str, key: str) -> Point | None:
-        """The point of the ledger since which a key differs; of training runs, since which their steps differ."""
+    def opened_by(self, probe: str, told: Found) -> Point | None:
+        """The point of the ledger since which a key differs; of training runs, since which their scenario does."""
         trains = any(one.name == probe and one.tier == "smoke" for one in self.probes)
+        scenario = told.key.partition("/")[0]
         found = None
         for point in self.ledger:
             if point.steps is None if trains else point.incomparable:
                 continue
-            differs = point.steps if trains else f"{probe}.{key}" in point.open.keys
+            differs = scenario in point.apart if trains else f"{probe}.{told.name}" in point.open.keys
             found = found or point if differs else None
         return found
 
@@ -195,7 +210,11 @@ def _matched(probes: Iterable[Probe]) -> str:
     static = [one for one in held if one.tier == "static"]
     if static:
         count = max(len(one.cases) for one in static)
-        parts.append(f"{', '.join(one.name for one in static)} equal in {count} scenario{'s' * (count != 1)}")
+        told = f"{', '.join(one.name for one in static)} equal in {count} scenario{'s' * (count != 1)}"
+        let = {(one.name, found.name) for one in static for case in one.cases for found in case.found
+               if found.rule == "expected"}  # fmt: skip
+        keys = f"{len(let)} key{'s' * (len(let) != 1)} declared to differ"
+        parts.append(f"{told}, but for {keys}" if let else told)
     parts += [one.told for one in held if one.tier in ("knobs", "smoke")]
     return "; ".join(parts)
 

@@ -43,11 +43,11 @@ def _line(out: Console, head: str, rest: str, style: str) -> None:
 
 
 def _probes(gate: Gate, out: Console) -> None:
-    names = [probe.name for probe in gate.probes] + list(gate.unchecked)
+    names = [visible(probe.name) for probe in gate.probes] + list(gate.unchecked)
     width = max(map(len, names), default=0)
     wide = len(Verdict.INCOMPARABLE.value)
     for probe in gate.probes:
-        head = f"  {probe.name:<{width}}  "
+        head = f"  {visible(probe.name):<{width}}  "
         text = Text(head)
         text.append(f"{probe.verdict.value:<{wide}}", style=_COLOURS[probe.verdict])
         text.append(f"{probe.seconds:>7.1f} s  {visible(_counts(probe))}")
@@ -77,12 +77,13 @@ def _why(gate: Gate, probe: Probe, out: Console, *, whole: bool) -> None:
     if not found:
         return
     first = case.failing[0] if case.failing else found[0].found
-    if whole:
+    if whole and not case.whole:
         _tell(out, f"  first: {first.name}")
         for line in _sides(gate, probe, first):
             _tell(out, f"    {line}")
     for line in _cause(gate, probe, first):
-        _tell(out, f"  {line}")
+        if line != f"cause: {case.reason}":
+            _tell(out, f"  {line}")
     rest = [row for row in found if _told(row.found) != _told(first)]
     shown = rest[: LISTED if whole else 0]
     for row in shown:
@@ -111,7 +112,7 @@ def _cause(gate: Gate, probe: Probe, one: Found) -> Iterator[str]:
         yield f"line: {one.place}"
     if one.origin and (one.place is None or not one.origin.startswith(f"{one.place}")):
         yield f"comes from: {one.origin}"
-    point = gate.opened_by(probe.name, one.name)
+    point = gate.opened_by(probe.name, one)
     if point is not None:
         yield f"commit: {point.commit[:8]} {point.subject}"
 
@@ -132,15 +133,17 @@ def _ledger(gate: Gate, out: Console) -> None:
     columns = [name for name in gate.ledger[0].open._fields if any(getattr(one.open, name) for one in gate.ledger)]
     steps = any(point.steps is not None for point in gate.ledger)
     heads = [*columns, *(["steps"] if steps else [])]
-    _tell(out, "what still differs after each commit" + ("" if heads else ": nothing"), "bold")
+    lost = any(point.incomparable for point in gate.ledger)
+    _tell(out, "what still differs after each commit" + ("" if heads or lost else ": nothing"), "bold")
     widths = [max(5, len(name)) for name in heads]
     _tell(out, "  " + " ".join(["commit  ", *(f"{name:>{width}}" for name, width in zip(heads, widths, strict=True))]))
     for point in gate.ledger:
-        counts = [str(len(getattr(point.open, name))) for name in columns]
+        counts = [point.count(name) for name in columns]
         counts += ["-" if point.steps is None else str(point.steps)] * steps
         cells = " ".join(f"{count:>{width}}" for count, width in zip(counts, widths, strict=True))
-        subject = point.incomparable or point.subject
-        _tell(out, f"  {point.commit[:8]} {cells}  {subject[: max(20, out.width - len(cells) - 14)]}")
+        _tell(out, f"  {point.commit[:8]} {cells}  {point.subject[: max(20, out.width - len(cells) - 14)]}")
+        if point.incomparable:
+            _tell(out, f"           {point.incomparable}")
         for line in _moved(point):
             _tell(out, f"           {line}")
 

@@ -118,6 +118,9 @@ class Run:
             return
         self._watch.expect("capture", static.missing(self._setting, self._setting.harness.scenarios))
         self.gate = replace(self.gate, sides=self._setting.names)
+        left, right = self._setting.left, self._setting.right
+        if left.commit == right.commit:
+            self._add([], f"both sides are the commit {left.commit[:8]}: it was compared with itself")
         if "smoke" in self.asked.stages:
             with suppress(PortError):  # the stage itself says what is wrong
                 asked = self.asked
@@ -149,8 +152,8 @@ class Run:
         scenarios = of.harness.scenarios
         made = static.missing(of, scenarios)
         told = f"{len(scenarios)} scenarios of both sides, {made} of {2 * len(scenarios)} captures to make"
-        with self._watch.stage("capture", told):
-            self._captured = static.captured(of, scenarios, self.asked.jobs)
+        with self._watch.stage("capture", told) as report:
+            self._captured = static.captured(of, scenarios, self.asked.jobs, report)
 
     def _compare(self) -> None:
         if not self._captured:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from porttool.errors import EnvironmentFault
+from porttool.resolutions import write_atomic
 
 Report = Callable[[str], None]
 
@@ -36,13 +38,13 @@ class Watch:
         return 0.0 if units == 0 else None if rate is None else rate * units
 
     @contextmanager
-    def stage(self, name: str, told: str) -> Iterator[None]:
-        """A stage: told when it begins, timed when it is over."""
-        number = self._stages.index(name) + 1
-        self._report(f"{number}/{len(self._stages)} {name}: {told}{_about(self.left(name))}")
+    def stage(self, name: str, told: str) -> Iterator[Report]:
+        """A stage: told when it begins, timed when it is over; what it reports in between is told under its name."""
+        head = f"{self._stages.index(name) + 1}/{len(self._stages)} {name}: "
+        self._report(f"{head}{told}{_about(self.left(name))}")
         began = time.monotonic()
         try:
-            yield
+            yield lambda line: self._report(f"{head}{line}")
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - began
         units = self._units.get(name, 1)
@@ -52,10 +54,8 @@ class Watch:
     def keep(self) -> None:
         """Remember what each stage took, for the next run."""
         if self._file is not None:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            partial = self._file.with_name(f".{self._file.name}.{os.getpid()}")
-            partial.write_text(json.dumps(self._rates), encoding="utf-8")
-            partial.replace(self._file)
+            with suppress(EnvironmentFault):  # a full disk takes no verdict away
+                write_atomic(self._file, json.dumps(self._rates).encode())
 
 
 def _about(seconds: float | None) -> str:

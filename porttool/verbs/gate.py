@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     from parity.gate.write import written
     from porttool.verbs.output import print_json, say, screen
 
-    files = {name: Path(told) for name in REPORTS if (told := getattr(args, name))}
+    files = _files(args)
     gate = _gated(args, files)
     if args.json:
         print_json(gate_json(gate))
@@ -59,6 +59,17 @@ def run(args: argparse.Namespace) -> int:
     if files:
         say(f"written: {', '.join(map(str, written(gate, files)))}")
     return gate.verdict.exit_code
+
+
+def _files(args: argparse.Namespace) -> dict[str, Path]:
+    """Where each report goes. Raises UsageError where two go to one file: only the later one would be there."""
+    files = {name: Path(told) for name in REPORTS if (told := getattr(args, name))}
+    named: dict[str, str] = {}
+    for name, file in files.items():
+        other = named.setdefault(os.path.realpath(file), name)
+        if other != name:
+            raise UsageError(f"--{other} and --{name} name the same file", str(file), "give each report its own file")
+    return files
 
 
 def _gated(args: argparse.Namespace, files: Mapping[str, Path]) -> Gate:

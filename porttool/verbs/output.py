@@ -51,7 +51,9 @@ def progress() -> Iterator[Progress]:
         yield say
         return
     from rich.console import Console
+    from rich.text import Text
 
     console = Console(stderr=True, no_color=not colour(sys.stderr), highlight=False)
     with console.status("") as status:
-        yield lambda line: status.update(line)
+        # As text: a subject in a line is no markup.
+        yield lambda line: status.update(Text(visible(line)))

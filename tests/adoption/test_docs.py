@@ -227,3 +227,11 @@ def test_the_page_of_limits_names_the_stand_ins():
     text = (ROOT / "docs" / "limits.md").read_text()
     for word in ("vLLM", "NCCL", "one rank", "tiny", "CPU", "seeded sampler", "CUDA", "shared", "INCOMPARABLE"):
         assert word in text
+
+
+@pytest.mark.parametrize("name", [".ci/demo", "README.md", "docs/howto.md", "porttool/verbs/apply.py"])
+def test_the_proof_comes_before_the_audit(name):
+    """Every text that leads through a port has one order: an audit is read of what is proven."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    first, then = (re.search(rf"\b(?:port|porttool) {verb}\b", text) for verb in ("verify", "audit"))
+    assert first.start() < then.start()

@@ -244,11 +244,63 @@ def test_a_package_that_is_missing_is_named(run, project):
 
 
 def test_knobs_turn_a_drivers_keys(run, project):
-    """A sweep works with a driver: what moves counts. A cluster has no such file."""
+    """A sweep works with a driver: what moves counts. Where no key is named it says so. A cluster has no such file."""
     manifest = project / "manifests/m.yaml"
+    code, out, err = run("knobs", "--scenario", "plain")
+    assert (code, out.splitlines()[0][:30]) == (3, "INCOMPARABLE  there is no knob")
     manifest.write_text(manifest.read_text() + "  knobs: {also: {optim.lr: 7}}\n")
     code, out, err = run("knobs", "--scenario", "plain")
     assert code == 0, err
     assert out.splitlines()[0] == "MATCH  plain: 1 knobs move the same on both sides"
     code, out, err = run("knobs", "--ray", "auto")
     assert code == 2 and "a file of this machine" in err
+
+
+ONE = "def step(job, scratch):\n    return {%s}\n"
+
+
+@pytest.mark.parametrize(
+    ("verb", "given", "lacking", "others"),
+    [
+        ("contract", "'weights': {'w': 1}", "no contract probe: it gives weights", "`porttool diff-meta`"),
+        ("diff-config", "'contract': {'a': 1}", "no config or consumers probe: it gives", "`porttool contract`"),
+        ("diff-meta", "'config': {'a': 1}", "no wire or oracle or consumers probe", "`porttool diff-config`"),
+    ],
+)
+def test_a_probe_that_the_driver_does_not_give(run, project, verb, given, lacking, others):
+    """INCOMPARABLE, never an empty match: which probe there is none of, those there are, and what to do."""
+    driver(project, ONE % given)
+    code, out, err = run(verb, "--scenario", "plain")
+    assert (code, "Traceback" in err) == (3, False)
+    lines = out.splitlines()
+    assert lines[0].startswith(f"INCOMPARABLE  plain: the driver has {lacking}")
+    assert lines[1:3] == [
+        "what to do",
+        f"  let the driver return one (docs/probe.md), or run {others}, which compares what it gives",
+    ]
+    assert json.loads(run(verb, "--json").out)["verdict"] == "INCOMPARABLE"
+
+
+def test_no_knob_to_turn(run, project):
+    """Where neither the layout nor the manifest names a key: what to name, and nothing is run for it."""
+    driver(project, "def step(job, scratch):\n    raise RuntimeError\n")
+    code, out, err = run("knobs")
+    assert (code, err) == (3, "")
+    assert out.startswith("INCOMPARABLE  there is no knob to turn: no YAML block") and "parity.knobs.also" in out
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("", "the source side captured nothing"),
+        ("'a': {}", "the source side captured nothing"),
+        ("'a' if job.overrides[-1][1].endswith('7') else 'b': {'x': 1}", "no knob was seen to move: optim.lr=7"),
+    ],
+)
+def test_knobs_of_a_driver_that_shows_nothing(run, project, given, told):
+    """Where nothing is seen, no knob moves the same on both sides."""
+    driver(project, ONE % given)
+    manifest = project / "manifests/m.yaml"
+    manifest.write_text(manifest.read_text() + "  knobs: {also: {optim.lr: 7}}\n")
+    code, out, _ = run("knobs", "--scenario", "plain")
+    assert code == 3 and out.startswith(f"INCOMPARABLE  {told}")

@@ -59,8 +59,9 @@ def captures(monkeypatch):
     def lr_of(job):
         return int(job.overrides[-1][1].rpartition("=")[2]) + sent[job.side]
 
-    def capture(wanted, stack, cache, *, layout="", fresh=False):
+    def capture(wanted, stack, cache, *, layout="", fresh=False, report):
         asked.extend(f"{side.ref} {job.scenario}" for side, jobs in wanted for job in jobs)
+        report(f"{len(wanted)} sides done")
         return [[request(job, lr_of(job)) for job in jobs] for _, jobs in wanted]
 
     for module in ("parity.probes.run", "parity.knobs"):
@@ -73,11 +74,25 @@ def captures(monkeypatch):
 
 def test_clean(run, project, captures):
     """Without an argument: the project's manifest, all scenarios, a line each, exit 0; what is shared is counted."""
-    code, out, err = run("diff-meta")
-    assert (code, err) == (0, "capturing 2 scenarios of both sides\n")
+    code, out, _ = run("diff-meta")
+    assert code == 0
     shared = "shared: 1 key without a reader or a sender"
     assert out.splitlines() == [f"MATCH  {name}: 5 keys are equal; {shared}" for name in ("plain", "bold")]
     assert captures["asked"] == ["recipe plain", "recipe bold", "port/x plain", "port/x bold"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "lines"),
+    [
+        ("diff-meta", ["capturing 2 scenarios of both sides", "2 sides done", "comparing 2 scenarios"]),
+        ("contract", ["capturing 2 scenarios of both sides", "2 sides done", "comparing 2 scenarios"]),
+        ("knobs", ["turning 1 knobs on both sides in plain", "2 sides done"]),
+    ],
+)
+def test_what_is_being_done_is_told(run, project, captures, monkeypatch, verb, lines):
+    """Not on a terminal: a line on stderr for each stage, and those of the captures, which take the time."""
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    assert run(verb).err.splitlines() == lines
 
 
 def test_differ(run, project, captures):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from porttool.verbs.output import progress
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 COMMAND = f'"{sys.executable}" -m porttool completion bash'
@@ -37,6 +40,20 @@ def test_a_disk_that_is_full():
     code, err = ended(">/dev/full")
     assert code == 3 and err.startswith("error: No space left on device") and "Traceback" not in err
     assert ended(">/dev/full 2>/dev/full") == (3, "")
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is one."""
+
+    def isatty(self):
+        return True
+
+
+def test_a_live_line_is_text(monkeypatch):
+    """A subject in it is no markup, and does not end a run."""
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with progress() as report:
+        report("2/3 ledger: [/] fix [bold]x[/i]")
 
 
 def test_a_fault_with_nowhere_to_be_told():

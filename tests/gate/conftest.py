@@ -66,7 +66,7 @@ class Sent:
         self.crash: set[str] = set()
         self.made: list[str] = []
 
-    def capture(self, wanted, stack, cache, *, layout="", fresh=False):
+    def capture(self, wanted, stack, cache, *, layout="", fresh=False, report=None):
         self.made += [f"{side.ref} {job.scenario}" for side, jobs in wanted for job in jobs]
         return [[self._one(side, job) for job in jobs] for side, jobs in wanted]
 

@@ -110,6 +110,13 @@ def test_names_that_act():
     assert not re.search("[\x00-\x08\x0b-\x1f\ufffe\uffff]", text)
 
 
+def test_a_probe_may_have_any_name():
+    """A driver names its probes: what XML cannot hold is escaped there too."""
+    text = junit(gate(probe(NASTY, case("plain"))))
+    assert problems(text) == []
+    assert Xml.fromstring(text.encode()).find("testsuite").get("name").startswith("\\x00\\x1b[31mred")
+
+
 def test_long_cases_are_counted():
     """A case with a thousand keys lists the first and counts the rest."""
     many = [found(f"plain/meta.k{place}") for place in range(1000)]

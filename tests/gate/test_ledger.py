@@ -86,6 +86,6 @@ def test_a_crash_closes_nothing():
 
 
 def test_steps_are_told_where_they_were_run():
-    """A commit without training runs has no number, not zero."""
-    told = with_steps(walk({"plain": K}, {"plain": EQUAL}), {"0" * 40: 6})
-    assert [one.steps for one in told] == [6, None]
+    """Their sum, and which scenarios have any; a commit without training runs has no number, not zero."""
+    told = with_steps(walk({"plain": K}, {"plain": EQUAL}), {"0" * 40: {"plain": 4, "bold": 2, "cold": 0}})
+    assert [(one.steps, sorted(one.apart)) for one in told] == [(6, ["bold", "plain"]), (None, [])]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from parity.gate.markdown import markdown
+from parity.gate.result import Place
 from tests.gate.support import (
     DIFFER,
+    FIRST,
     INCOMPARABLE,
     LEDGER,
+    LOST,
     MATCH,
     NASTY,
     PROOF,
@@ -66,6 +70,8 @@ def test_the_ledger():
     assert "| commit | subject | wire | config | closes | opens |" in lines
     assert "| `bbbbbbbbbb` | Fix the run | 1 | 0 | 1 | 0 |" in lines
     assert "- `bbbbbbbbbb` closes `wire.order`" in lines and "- `cccccccccc` opens `config.a`" in lines
+    lost = next(line for line in markdown(differing(ledger=(*LEDGER, LOST))).splitlines() if "dddddddddd" in line)
+    assert "Train from labels (the target side crashed" in lost and lost.endswith("| - | - | 0 | 0 |")
 
 
 def test_what_cannot_be_compared():
@@ -77,7 +83,7 @@ def test_what_cannot_be_compared():
 
 def test_what_was_not_checked_is_a_row():
     """A stage that was left out is told in the table of probes."""
-    assert "| guard | not checked | no base | |" in markdown(gate(unchecked={"guard": "no base"})).splitlines()
+    assert "| guard | not checked | no base |  |" in markdown(gate(unchecked={"guard": "no base"})).splitlines()
 
 
 def test_declared_and_shared():
@@ -124,6 +130,18 @@ def test_what_a_reader_misses_least_goes_first():
     assert "- first: `meta.k0`" in text
 
 
+def test_what_is_long_is_shortened_wherever_it_stands():
+    """One name of a megabyte, such as a key, takes the place of nothing else."""
+    long = "k" * 1_000_000
+    told = found(f"plain/{long}", long, long, cause=long, place=Place(long, 1))
+    shared = found(f"plain/{long}", long, long, "shared", long, counts=False)
+    many = probe(long, case(long, DIFFER, told, shared, reason=long)), probe("contract", told=long)
+    text = markdown(gate(PROOF, *many, warnings=(long,), ledger=(replace(FIRST, subject=long, incomparable=long),)))
+    assert len(text) <= LIMIT
+    assert "### Why" in text and "### Findings" in text and "| contract | ✅ MATCH |" in text
+    assert "### Warnings (1)" in text and "### What still differs" in text and "- first: `kkk" in text
+
+
 @pytest.mark.parametrize("limit", [200, 500, 2000, 8000, 20_000])
 def test_any_limit_is_kept(limit):
     """A smaller limit is kept too."""
@@ -164,11 +182,16 @@ def test_a_cause_that_is_not_known():
         ("rows [1, 2, 3 ... 7] differ", "rows `[1, 2, 3 ... 7]` differ"),
         ("at rows=[1, 2]: x", "at `rows=[1, 2]`: x"),
         ("[open and #1", "`[open` and `#1`"),
+        ("moves [[1, 2], [3]] here", "moves `[[1, 2], [3]]` here"),
+        ("run `porttool audit`, then `a_b`.", "run `porttool audit`, then `a_b`."),
+        ("a `b c", "a `` `b `` c"),
+        ("say `a|b`", "say `a|b`"),
+        ("``", "``` `` ```"),
         ("@:", "`@`:"),
     ],
 )
 def test_a_code_span_holds_the_word_alone(text, shown):
-    """Punctuation of the sentence stands behind the span, and a list in brackets is one span."""
+    """Punctuation of the sentence stands behind the span; what is quoted, and a list in brackets, is one span."""
     assert f"- {shown}" in markdown(gate(warnings=(text,))).splitlines()
 
 

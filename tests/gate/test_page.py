@@ -6,7 +6,7 @@ import re
 from html.parser import HTMLParser
 
 from parity.gate.page import html
-from tests.gate.support import DIFFER, LEDGER, NASTY, case, differing, found, gate, incomparable, probe
+from tests.gate.support import DIFFER, LEDGER, LOST, NASTY, case, differing, found, gate, incomparable, probe
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -56,6 +56,8 @@ def test_everything_is_there():
     for told in ("2 scenarios, 10 keys", "first divergence meta.lr", "app/remote/client.py:12", "the base, main",
                  "closes wire.order", "nobody reads it", "a rule fitted nothing", "not checked no base"):  # fmt: skip
         assert told in page.text, told
+    lost = Page(html(differing(ledger=(*LEDGER, LOST)))).text
+    assert f"Train from labels ({LOST.incomparable}) - -" in lost
 
 
 def test_nothing_is_loaded_or_run():

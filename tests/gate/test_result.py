@@ -65,6 +65,16 @@ def test_the_answer_of_a_match_says_what_it_rests_on():
     assert gate().answer == "recipe and port/x: 1 commit (1 layout-only); wire equal in 2 scenarios"
 
 
+def test_a_match_says_what_a_rule_let_differ():
+    """Keys that are declared to differ are not equal: the first line counts each once, whatever the scenario."""
+    told = [found(f"{name}/{key}", rule="expected", counts=False) for name in ("plain", "bold") for key in ("a", "b")]
+    cases = case("plain", MATCH, *told[:2]), case("bold", MATCH, *told[2:])
+    assert gate(probe("wire", *cases)).answer.endswith(
+        "wire equal in 2 scenarios, but for 2 keys declared to differ"
+    )
+    assert gate(probe("wire", case("plain", MATCH, told[0]))).answer.endswith("but for 1 key declared to differ")
+
+
 def test_the_answer_of_a_fault():
     """Where only the run itself failed, the fault is the answer."""
     assert gate(PROOF, fault="the run ended early: no disk").answer == "the run ended early: no disk"
@@ -88,20 +98,20 @@ def test_what_fails_nothing_is_no_row():
 )
 def test_which_commit_opened_a_key(name, key, commit):
     """A key that still differs is blamed on the point since which it does; a closed one on none."""
-    point = gate(ledger=LEDGER).opened_by(name, key)
+    point = gate(ledger=LEDGER).opened_by(name, found(f"plain/{key}"))
     assert (point and point.commit[0]) == commit
 
 
 def test_a_key_that_was_closed_and_opened_again():
     """The last opening counts."""
     again = (*LEDGER, replace(LEDGER[0], commit="d" * 40))
-    assert gate(ledger=again).opened_by("wire", "order") is again[-1]
+    assert gate(ledger=again).opened_by("wire", found("plain/order")) is again[-1]
 
 
 def test_a_point_that_was_not_seen_blames_nobody():
     """A commit after which nothing could be compared is neither the one that opened a key nor one that closed it."""
     lost = replace(LEDGER[1], open=Open(), incomparable="it crashed")
-    assert gate(ledger=(LEDGER[0], lost, LEDGER[2])).opened_by("wire", "meta.lr") is LEDGER[0]
+    assert gate(ledger=(LEDGER[0], lost, LEDGER[2])).opened_by("wire", found()) is LEDGER[0]
 
 
 @pytest.mark.parametrize(
@@ -109,6 +119,9 @@ def test_a_point_that_was_not_seen_blames_nobody():
 )
 def test_since_which_commit_training_differs(steps, commit):
     """Training runs have no keys in the ledger: the steps that differ after each commit tell."""
-    points = tuple(replace(point, steps=count) for point, count in zip(LEDGER, steps, strict=True))
-    point = gate(probe("convergence", tier="smoke"), ledger=points).opened_by("convergence", "seed 1/loss")
+    points = tuple(
+        replace(point, steps=count, apart=frozenset(["plain"] * bool(count)))
+        for point, count in zip(LEDGER, steps, strict=True)
+    )
+    point = gate(probe("convergence", tier="smoke"), ledger=points).opened_by("convergence", found("plain/loss"))
     assert (point and point.commit[0]) == commit

@@ -16,7 +16,7 @@ def test_nothing_is_said_that_was_not_told():
     assert Found("k", None, None, "exact", "") == Found("k", None, None, "exact", "", None, "", True)
     assert Case("c", MATCH, "r") == Case("c", MATCH, "r", (), 0, None)
     assert Probe("p", "static", ()) == Probe("p", "static", (), "", 0.0)
-    assert Point("1", "s") == Point("1", "s", Open(), frozenset(), (), (), (), (), None, "")
+    assert Point("1", "s") == Point("1", "s", Open(), frozenset(), (), (), (), (), None, "", frozenset())
     empty = Gate(("a", "b"), "m")
     assert empty == Gate(("a", "b"), "m", (), (), {}, (), {}, {}, 0.0, "", ())
     assert (empty.answer, empty.roots, empty.unchecked) == ("nothing was checked", {}, {})
@@ -55,6 +55,13 @@ def test_what_a_commit_did():
     assert Open(frozenset("a"), other=frozenset("b")).keys == {"a", "b"}
 
 
+def test_what_was_not_seen_is_not_counted():
+    """No keys of a side that ran are 0; where a scenario did not run only those of the others are known."""
+    seen, lost = Point("1", "s", Open(frozenset("a"))), Point("1", "s", Open(frozenset("a")), incomparable="crashed")
+    assert [seen.count("wire"), seen.count("config")] == ["1", "0"]
+    assert [lost.count("wire"), lost.count("config")] == ["1", "-"]
+
+
 def test_the_answer_is_of_the_first_bad_case_of_the_first_bad_probe():
     """All probes of the worst verdict are named."""
     bad = case("bold", DIFFER, reason="one"), case("plain", DIFFER, reason="two")
@@ -84,15 +91,37 @@ def test_the_answer_of_a_match_tells_every_tier():
 def test_a_point_that_was_not_seen_is_passed_over():
     """Those behind it still tell."""
     lost = replace(LEDGER[0], incomparable="it crashed")
-    assert gate(ledger=(lost, LEDGER[1], LEDGER[2])).opened_by("wire", "meta.lr") is LEDGER[1]
+    assert gate(ledger=(lost, LEDGER[1], LEDGER[2])).opened_by("wire", found()) is LEDGER[1]
 
 
 def test_only_the_training_probe_itself_is_asked_by_its_steps():
     """Beside it, another probe still has its keys in the ledger."""
     both = gate(probe("wire"), probe("convergence", tier="smoke"), ledger=LEDGER)
-    points = tuple(replace(point, steps=count) for point, count in zip(LEDGER, (0, 0, 3), strict=True))
-    assert both.opened_by("wire", "meta.lr") is LEDGER[0]
-    assert replace(both, ledger=points).opened_by("convergence", "seed 1/loss") is points[2]
+    points = (*(replace(point, steps=0) for point in LEDGER[:2]), replace(LEDGER[2], steps=3, apart=PLAIN))
+    assert both.opened_by("wire", found()) is LEDGER[0]
+    assert replace(both, ledger=points).opened_by("convergence", found("plain/loss")) is points[2]
+
+
+PLAIN = frozenset({"plain"})
+
+
+def test_each_scenario_of_the_training_runs_has_its_own_commit():
+    """What another scenario did since an earlier commit is not told of this one."""
+    apart = (frozenset({"bold"}), frozenset({"bold", "plain"}), PLAIN)
+    points = tuple(replace(point, steps=3, apart=names) for point, names in zip(LEDGER, apart, strict=True))
+    told = gate(probe("convergence", tier="smoke"), ledger=points)
+    assert told.opened_by("convergence", found("plain/step[1].actor/loss")) is points[1]
+    assert told.opened_by("convergence", found("bold/step[1].loss")) is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "whole"), [*dict.fromkeys(("residual", "protected", "unused"), True).items(), ("one-way", False)]
+)
+def test_whether_a_reason_is_the_whole_of_its_first_finding(rule, whole):
+    """Of the proof it is, but for what does not come back; what fails nothing is not asked."""
+    told = found(rule="exact" if whole else "residual", counts=False)
+    assert case("a", DIFFER, told, found(rule=rule), found()).whole is whole
+    assert case("a", MATCH, found(rule="residual", counts=False)).whole is False
 
 
 def test_findings_are_one_row_where_all_that_is_told_is_the_same():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -11,8 +12,10 @@ from parity.gate.screen import gate_screen
 from porttool.screen import console
 from tests.gate.support import (
     DIFFER,
+    FIRST,
     INCOMPARABLE,
     LEDGER,
+    LOST,
     NASTY,
     PROOF,
     case,
@@ -78,6 +81,16 @@ def test_the_ledger():
     ]
 
 
+def test_a_commit_whose_side_does_not_run():
+    """It is named, with the whole reason on a line of its own, and nothing of it is said to be 0 or equal."""
+    lines = printed(differing(ledger=(FIRST, LOST)))
+    at = lines.index("  dddddddd     -  Train from labels")
+    assert lines[at + 1] == f"           {LOST.incomparable}"
+    lines = printed(gate(ledger=(LOST,)))
+    assert "what still differs after each commit" in lines
+    assert "what still differs after each commit: nothing" in printed(gate(ledger=(replace(LOST, incomparable=""),)))
+
+
 def test_without_the_ledger_it_is_named():
     """A difference without a commit says how to get it; with it, it does not."""
     assert any("--by-commit" in line for line in printed(differing()))
@@ -118,6 +131,7 @@ def test_nothing_acts_on_a_terminal():
     assert not any("\x1b" in line or "\u202e" in line for line in printed(told))
     coloured = "\n".join(printed(told, colour=True))
     assert "\x1b[1;31m" in coloured and "\x1b[31mred" not in coloured
+    assert not any("\x1b" in line or "\u202e" in line for line in printed(gate(probe(NASTY, case("plain")))))
 
 
 def test_colour_only_where_it_is_asked_for():
@@ -139,6 +153,16 @@ def test_findings_of_one_name_are_all_told():
     assert [line for line in lines if line.startswith("  also ")] == [
         f"  also the commit: - / {oid} is not on the branch" for oid in "bc"
     ]
+
+
+def test_a_cause_that_is_the_reason_is_told_once():
+    """An unused rule is its own cause."""
+    text = "layout.paths: nothing has the name lib/none.py"
+    told = probe("proof", case("manifest", DIFFER, found(f"manifest/{text}", None, None, "unused", text), reason=text),
+                 tier="proof")  # fmt: skip
+    lines = printed(gate(told))
+    assert lines[lines.index(f"proof: manifest: {text}") + 1] == "  line: app/remote/client.py:12"
+    assert sum(text in line for line in lines) == 2
 
 
 def test_a_stage_that_could_not_run_is_told_once():

@@ -47,6 +47,25 @@ def test_a_match(run, project, sent):
     ]  # fmt: skip
 
 
+def test_a_commit_compared_with_itself_is_told(run, project, sent):
+    """It matches whatever it is: whoever named one commit twice reads so."""
+    _, out, _ = run("gate", "--left", "main", "--right", "main")
+    assert "warning: both sides are the commit " in out and "it was compared with itself" in out
+    assert "compared with itself" not in run("gate").out
+
+
+def test_each_capture_is_told_under_its_stage(run, project, sent, monkeypatch):
+    """The stage that takes minutes says how far it is."""
+    made = sent.capture
+
+    def capture(*words, report, **rest):
+        report("captured plain of recipe")
+        return made(*words, **rest)
+
+    monkeypatch.setattr("parity.gate.static.capture", capture)
+    assert "3/4 capture: captured plain of recipe" in run("gate").err.splitlines()
+
+
 def test_captures_are_made_once(run, project, sent):
     """All static probes share them."""
     run("gate")
@@ -149,6 +168,21 @@ def test_a_manifest_that_cannot_be_read_leaves_reports(run, project, sent):
     code, out, err = run("gate", *WRITE)
     assert (code, out) == (2, "") and "did you mean 'source'?" in err
     assert verdicts() == {"INCOMPARABLE"}
+
+
+def test_a_finding_of_the_proof_is_told_once(run, project, sent):
+    """Its place and text stand in the sentence of its commit; below it only the cause, the line and what to run."""
+    project.repo.commit({"base.py": "KEEP = 2\n"}, branch="port/x", message="Sneak in\n")
+    lines = run("gate", "--markdown", "r.md", "--html", "r.html").out.splitlines()
+    at = next(place for place, line in enumerate(lines) if line.startswith("proof: "))
+    assert lines[at].endswith(" Sneak in: undeclared: names no source commit")
+    assert [line.partition(":")[0] for line in lines[at + 1 :]] == [
+        "  cause", "  line", "`porttool verify` shows every place that changed beyond the layout",
+    ]  # fmt: skip
+    assert "manifests/m.yaml:" in lines[at + 2]
+    text = Path("r.md").read_text()
+    assert "- first" not in text and "- cause: " in text and "- line: `manifests/m.yaml:" in text
+    assert "first divergence" not in Path("r.html").read_text()
 
 
 def test_a_mistake_in_the_parity_section(run, project, sent):
@@ -262,7 +296,7 @@ def test_by_commit_of_another_history(run, project, sent, monkeypatch):
 
     monkeypatch.setattr("parity.gate.ledger.static.captured", gone)
     monkeypatch.setattr("parity.gate.tiers.ledger.stops", gone)
-    monkeypatch.setattr("parity.gate.tiers.static.captured", lambda of, scenarios, jobs: _sides(of, sent))
+    monkeypatch.setattr("parity.gate.tiers.static.captured", lambda of, *_: _sides(of, sent))
     code, out, _ = run("gate", "--by-commit")
     assert code == 0 and any("ledger" in line and "the disk is full" in line for line in out.splitlines())
 

@@ -70,6 +70,21 @@ def test_a_broken_file_only_costs_the_times(clock, tmp_path, content):
     assert Watch(STAGES, lambda _: None, file).left("proof") is None
 
 
+def test_what_a_stage_reports_stands_under_its_name(clock):
+    """So that a lone line says of what it is."""
+    lines: list[str] = []
+    with Watch(STAGES, lines.append).stage("capture", "two sides") as report:
+        report("1/4 done")
+    assert lines == ["2/3 capture: two sides", "2/3 capture: 1/4 done"]
+
+
+def test_times_that_cannot_be_kept_cost_nothing_else(clock, tmp_path):
+    """The verdict of a gate is not lost with them, and no part of the file is left."""
+    (tmp_path / "s.json").mkdir()
+    Watch(STAGES, lambda _: None, tmp_path / "s.json").keep()
+    assert [file.name for file in tmp_path.iterdir()] == ["s.json"]
+
+
 def test_a_stage_that_fails_is_timed(clock):
     """What a stage took is known also where it ended in a fault, and is no guide for the next run."""
     watch = Watch(STAGES, lambda _: None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -48,3 +49,18 @@ def test_a_key_that_is_no_text():
     """A name with half a surrogate pair has a fingerprint too."""
     odd = gate(probe("wire", case("plain", DIFFER, found("plain/\ud800"))))
     assert len(json.loads(sarif(odd))["runs"][0]["results"]) == 1
+
+
+@pytest.mark.parametrize("other", ["r/gate", "r/../r/gate", "link/gate"])
+def test_two_reports_in_one_file(run, project, sent, other):
+    """Only one of them would be there: refused before anything runs, however the path is written."""
+    Path("r").mkdir()
+    Path("link").symlink_to("r")
+    code, out, err = run("gate", "--junit", "r/gate", "--html", other)
+    assert (code, out, sent.made) == (2, "", [])
+    assert err.splitlines() == [
+        "error: --junit and --html name the same file",
+        f"  at: {other}",
+        "hint: give each report its own file",
+    ]
+    assert list(Path("r").iterdir()) == []

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from porttool.report import Audit, Counted, Leftover, Place, Resolved, Row, Style
 from porttool.report_json import audit_json, verify_json
-from porttool.report_markdown import LIMIT, code, markdown
+from porttool.report_markdown import LIMIT, code, markdown, table_row
 from porttool.screen import audit_screen, console
 
 
@@ -221,13 +221,34 @@ def test_markdown_takes_no_markup_from_commits(text):
     made.encode()
 
 
-SPANS = {"a": "`a`", "a`b": "``a`b``", "`a`": "`` `a` ``", "a|b": "`a\\|b`"}
+SPANS = {"a": "`a`", "a`b": "``a`b``", "`a`": "`` `a` ``", "a|b": "`a|b`"}
 
 
 @pytest.mark.parametrize(("text", "span"), SPANS.items())
 def test_code_spans(text, span):
     """A code span may hold any text."""
     assert code(text) == span
+
+
+def test_a_sentence_stays_one():
+    """Only its words that would act are code: a reason is read, and wraps in its cell."""
+    made = markdown(replace(SMALL, not_ported={oid(50): "only `make lab` needs a_b, c"})).text
+    assert "only `make lab` needs `a_b`, c" in made
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"), [("a", "a"), ("`a|b|`", r"`a\|b\|`"), (r"`a\|b`", r"`a\|b`"), (r"`a\\|b`", r"`a\\\|b`")]
+)
+def test_a_bar_ends_no_cell(cell, shown):
+    """Nor one behind backslashes: an odd number of them escapes it already."""
+    assert table_row([cell, "z"]) == f"| {shown} | z |"
+
+
+def test_a_bar_in_a_list_is_as_it_is():
+    """Only a table escapes it: elsewhere the backslash would be seen."""
+    place = Place("run.sh", 3, "extra", "cat x | sort")
+    made = markdown(replace(SMALL, rows=(row(1, label="undeclared", residual=(place,)),))).text
+    assert "`cat x | sort`" in made
 
 
 # JSON
