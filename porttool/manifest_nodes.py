@@ -30,6 +30,7 @@ from porttool.nearest import nearest
 Place = tuple[str | int, ...]
 _STANDARD = "tag:yaml.org,2002:"
 _ALIASED = 100_000  # what aliases may make of a document: far more than any manifest, far less than a bomb
+_DEEPEST = 60  # levels: several times what a manifest has, a fraction of what Python's stack holds
 _KINDS = {
     "map": "a mapping",
     "seq": "a list",
@@ -84,6 +85,8 @@ class Reader:
         self.marks.setdefault(at, self._where(node))
         if any(node is outer for outer in self._open):
             raise self._error(node, at, "holds an alias of itself")
+        if len(self._open) > _DEEPEST:
+            raise ManifestError("the file nests too deeply", self._where(node), "see `porttool schema`")
         self._again += id(node) in self._seen
         self._seen.add(id(node))
         if self._again > _ALIASED:

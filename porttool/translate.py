@@ -224,8 +224,10 @@ class Translator:
         key = self._key(path, entry)
         found = self._checked.get(key)
         if found is None:
-            back = "/".join(self.layout.inverse().paths.map(tuple(new_path.split("/"))))
-            found = () if back == path else (Culprit(path, 0, "one-way", f"{new_path!r} comes back as {back!r}"),)
+            paths, name = self.layout.inverse().paths, tuple(new_path.split("/"))
+            back = "/".join(paths.map(name))
+            told = f"comes back as {back!r}" if back != path else "is refused on the way back" * (name not in paths)
+            found = (Culprit(path, 0, "one-way", f"{new_path!r} {told}"),) if told else ()
             if stat.S_IFMT(entry.mode) != _GITLINK:
                 found += self._check_content(path, new_path, entry, new_oid, to_path=not found)
             self._checked[key] = found

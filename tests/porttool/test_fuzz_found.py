@@ -7,10 +7,15 @@ import pytest
 from porttool.errors import LayoutError, ManifestError
 from porttool.layout import Fragment, Layout, Symbol, fragment_end, paths_renaming
 from porttool.manifest import load_layout
+from porttool.manifest_nodes import Reader, compose
+from porttool.manifest_schema import Free
 from porttool.names import Pair, Renaming
+from porttool.repo import Entry
 from porttool.repo_objects import parse_commit, serialize_commit
 from porttool.rewrite import rewrite
+from porttool.translate import Translator
 from tests.laws.trees import carry
+from tests.support.cases import MemoryBlobs
 
 
 def module(old: str, new: str, **told) -> Layout:
@@ -68,6 +73,30 @@ def test_a_manifest_that_nests_too_deep_is_refused():
     """Not with a RecursionError."""
     with pytest.raises(ManifestError, match="nests too deep"):
         load_layout(b"paths: " + b"[" * 500)
+
+
+@pytest.mark.parametrize("deep", [58, 70, 150])
+def test_a_manifest_nests_as_deep_as_that(deep):
+    """Well-formed nests that the YAML parser takes are refused at a depth of ours, not at the end of the stack."""
+    text = b"layout: {}\nparity: {step: " + b"[" * deep + b"]" * deep + b"}\n"
+    reader = Reader("m.yaml")
+    if deep < 60:
+        assert reader.read(compose(text, "m.yaml"), Free())["layout"] == {}
+    else:
+        with pytest.raises(ManifestError, match="nests too deeply"):
+            reader.read(compose(text, "m.yaml"), Free())
+
+
+def test_a_one_way_pair_of_a_name_and_itself_does_not_come_back():
+    """It holds a file back from a wider pair; the way back has no such pair, and refuses the name."""
+    stays = Pair(("pkg", "core.py"), ("pkg", "core.py"), True)
+    layout = Layout(paths=Renaming("path", (stays, Pair(("pkg",), ("nova",))), "/"))
+    blobs = MemoryBlobs()
+    empty = Entry(0o100644, blobs.write(b""))
+    there = Translator(layout, blobs).tree({"pkg/core.py": empty, "pkg/x.py": empty})
+    assert set(there.entries) == {"pkg/core.py", "nova/x.py"}
+    told = [(one.path, one.text) for one in there.one_way]
+    assert told == [("pkg/core.py", "'pkg/core.py' is refused on the way back")]
 
 
 def test_a_name_behind_an_escape_is_not_overlooked():
