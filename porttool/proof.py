@@ -49,12 +49,8 @@ class Proof:
     @property
     def verdict(self) -> Verdict:
         """`undeclared` where anything changed beyond the layout that no one declared."""
-        layout = self.plan.layout
-        pairs = (*layout.paths, *layout.extra_modules, *layout.symbols, *layout.keys)
-        one_way_declared = any(pair.one_way for pair in pairs)
-        for proven in self.commits:
-            if proven.label == "undeclared" or (proven.label == "one-way" and not one_way_declared):
-                return "undeclared"
+        if any(proven.undeclared for proven in self.commits):
+            return "undeclared"
         if not all(self.protected.values()):
             return "undeclared"
         return "layout-only" if all(proven.label in _PURE for proven in self.commits) else "declared"

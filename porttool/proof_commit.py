@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from porttool.errors import LayoutError, ManifestError
 from porttool.plan import Plan, Step
 from porttool.plan_ported import ported_from
 from porttool.port_make import Maker, base_tree
-from porttool.port_merge import Conflict, Delta, Ported, Porting, is_protected
+from porttool.port_merge import Conflict, Delta, Ported, Porting, delta_of, is_protected
 from porttool.port_message import joined_message
 from porttool.port_patch import apply_patch, read_patch
 from porttool.proof_delta import Residual, resolved_residual, tree_residual
@@ -22,7 +22,8 @@ from porttool.translate import Culprit, Translator
 class Proven:
     """One commit and its label (see DESIGN.md). `step` is what the manifest says of it; None where it says nothing.
 
-    `movement` tells what a commit of pure movement moved, and that it comes back.
+    `movement` tells what a commit of pure movement moved, and that it comes back. `declared_loss`: what does not come
+    back of a one-way commit is lost to pairs that are declared so, and to nothing else.
     """
 
     commit: str
@@ -36,6 +37,12 @@ class Proven:
     resolved: tuple[Resolution, ...] = ()
     touched: tuple[str, ...] = ()
     movement: str = ""
+    declared_loss: bool = False
+
+    @property
+    def undeclared(self) -> bool:
+        """Whether a proof fails for it."""
+        return self.label == "undeclared" or (self.label == "one-way" and not self.declared_loss)
 
     @property
     def adapted(self) -> Mapping[str, str]:
@@ -93,8 +100,9 @@ class Prover:
         found.residual += self._changes(commit, commits, found)
         found.empty = commit.tree == self.repository.commit(commit.parents[0]).tree
         judged = found.residual or found.resolved or found.empty
-        one_way = () if judged else self._one_way(commit, commits, found)
-        return self._row(commit, step, sources, self._label(step, found, one_way), found, one_way)
+        one_way, declared = ((), False) if judged else self._one_way(commit, commits, found)
+        row = self._row(commit, step, sources, self._label(step, found, one_way), found, one_way)
+        return replace(row, declared_loss=declared)
 
     def _row(
         self,
@@ -176,8 +184,11 @@ class Prover:
                 residual.append(Residual(change.path, 0, "protected", "a protected path was changed"))
         return residual
 
-    def _one_way(self, commit: Commit, sources: Sequence[Commit], found: _Found) -> tuple[Culprit, ...]:
-        """Where the change does not come back: inv(delta(result)) has to be delta(source)."""
+    def _one_way(
+        self, commit: Commit, sources: Sequence[Commit], found: _Found
+    ) -> tuple[tuple[Culprit, ...], bool]:
+        """Where the change does not come back, as inv(delta(result)) has to be delta(source); and whether only pairs
+        that are declared one-way are to blame."""
         repository = self.repository
         parent = repository.commit(commit.parents[0])
         back = self.translator.inverse()
@@ -186,11 +197,33 @@ class Prover:
         try:
             returned = Porting(repository, back, self._plain, ()).port(commit, parent.tree, start, Labels())
         except LayoutError as error:
-            return (Culprit(found.touched[0], 0, "one-way", error.message),)
+            return (Culprit(found.touched[0], 0, "one-way", error.message),), self._declared(sources, found, set())
         if wanted is not None and self._comes_back(returned, start, wanted):
-            return ()
+            return (), False
         culprits = tuple(dict.fromkeys(culprit for delta in found.deltas for culprit in delta.one_way))
-        return culprits or (Culprit(found.touched[0], 0, "one-way", "the change does not come back as it was"),)
+        told = culprits or (Culprit(found.touched[0], 0, "one-way", "the change does not come back as it was"),)
+        if wanted is None:
+            return told, False
+        made = repository.edit_tree(start, returned.edits)
+        lost = {conflict.path for conflict in returned.conflicts}
+        lost.update(change.path for change in repository.changes(made, wanted))
+        return told, self._declared(sources, found, lost)
+
+    def _declared(self, sources: Sequence[Commit], found: _Found, lost: Collection[str]) -> bool:
+        """Whether these paths of the source are lost to pairs that are declared one-way, and to nothing else."""
+        plain = self.translator.without_one_way()
+        blamed = {culprit.path for delta in found.deltas for culprit in delta.one_way}
+        if plain is None or not blamed or not blamed.union(map(self.translator.layout.path, blamed)).issuperset(lost):
+            return False
+        merges = self.plan.manifest.policy.merges
+        try:
+            deltas = [
+                delta_of(self.repository, plain, base_tree(self.repository, source, merges), source.tree)
+                for source in sources
+            ]
+        except LayoutError:
+            return False
+        return blamed.isdisjoint(culprit.path for delta in deltas for culprit in delta.one_way)
 
     def _on_source(self, sources: Sequence[Commit], start: str) -> str | None:
         """The source tree with all sources on it: that of the last one, where they stand one on the other."""

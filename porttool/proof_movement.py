@@ -40,6 +40,8 @@ def movement_on(plan: Plan) -> str | None:
 def moved_row(commit: Commit, movement: Movement) -> Proven:
     """The row of a commit that only moves."""
     label = "one-way" if movement.one_way else "layout-only"
+    # A movement with a loss that nobody declared is not made, and so is none.
     return Proven(
-        commit.oid, commit.author_name, commit.subject, (), label, one_way=movement.one_way, movement=str(movement)
-    )
+        commit.oid, commit.author_name, commit.subject, (), label,
+        one_way=movement.one_way, movement=str(movement), declared_loss=bool(movement.one_way),
+    )  # fmt: skip

@@ -10,7 +10,7 @@ from porttool.plan import Plan, make_plan
 from porttool.port import Run, apply, kept_as, moves
 from porttool.port_message import committer_line, with_trailers
 from porttool.repo import Commit, Entry
-from porttool.translate import Culprit, Translator
+from porttool.translate import Culprit, Translated, Translator
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ def move(plan: Plan) -> Movement:
     old = repository.entries(tip.tree)
     translator = Translator(layout, repository)
     there = translator.tree(old)
-    if there.one_way and not _one_way_declared(plan):
-        first = there.one_way[0]
+    first = _undeclared(translator, old, there) if there.one_way else None
+    if first is not None:
         hint = "make the pair undoable, declare it `one_way: true`, or leave the file alone: `keep` in the layout"
         raise LayoutError(f"the movement cannot be undone: {first.text}", f"{first.path}:{first.line}", hint)
     edits: dict[str, Entry | None] = {path: None for path in old if path not in there.entries}
@@ -87,9 +87,13 @@ def _check_back(translator: Translator, new: dict[str, Entry], old: dict[str, En
             raise LayoutError("the movement does not come back as it was", path, "the layout is not a bijection there")
 
 
-def _one_way_declared(plan: Plan) -> bool:
-    layout = plan.layout
-    return any(pair.one_way for pair in (*layout.paths, *layout.extra_modules, *layout.symbols, *layout.keys))
+def _undeclared(translator: Translator, old: dict[str, Entry], there: Translated) -> Culprit | None:
+    """The first place that does not come back although no pair is to blame that is declared one-way."""
+    plain = translator.without_one_way()
+    if plain is None:
+        return there.one_way[0]
+    lost = {culprit.path for culprit in there.one_way}
+    return next((culprit for culprit in plain.entries(old).one_way if culprit.path in lost), None)
 
 
 def _commit(plan: Plan, tip: Commit, tree: str, moved: int, rewritten: int) -> Commit:

@@ -93,6 +93,11 @@ class Translator:
         other._known, other._checked, other._groups = self._known, self._checked, self._groups
         return other
 
+    def without_one_way(self) -> Translator | None:
+        """T without the pairs that are declared one-way; None where none is."""
+        other = self.inverse().inverse()
+        return other if other.layout.digest != self.layout.digest else None
+
     def group(self, path: str) -> frozenset[str]:
         """The from-side files that are translated together with `path`: because they share a fragment, or because
         they tell whether it is binary."""

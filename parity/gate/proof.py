@@ -12,7 +12,7 @@ from porttool.audit import audit_of
 from porttool.manifest import Manifest
 from porttool.plan import make_plan
 from porttool.port import apply
-from porttool.proof import Proof, prove, verify
+from porttool.proof import Proof, Proven, prove, verify
 from porttool.report import Audit, Row, counted
 
 
@@ -32,8 +32,7 @@ def proven(manifest: Manifest, right: str = "") -> Proof:
 def probe(manifest: Manifest, proof: Proof, began: float) -> Probe:
     """`layout-only` and `declared` match; what nobody declared, a touched protected path or an unused rule differs."""
     audit = audit_of(proof)
-    where = [row.step.where if row.step else "" for row in proof.commits]
-    cases = [_case(manifest, row, at, _may_be_one_way(proof)) for row, at in zip(audit.rows, where, strict=True)]
+    cases = [_case(manifest, row, proven) for row, proven in zip(audit.rows, proof.commits, strict=True)]
     cases += _protected(manifest, audit)
     cases += [
         Case("manifest", Verdict.DIFFER, text, (_warning(manifest, text),), place=in_manifest(manifest))
@@ -52,12 +51,12 @@ def _told(audit: Audit) -> str:
     return f"{counted(len(audit.rows), 'commit')} ({kinds})"
 
 
-def _case(manifest: Manifest, row: Row, where: str, may_be_one_way: bool) -> Case:
+def _case(manifest: Manifest, row: Row, proven: Proven) -> Case:
     name = f"{row.commit[:8] or 'missing'} {row.subject}"
-    at = of_where(manifest, where) if where else in_manifest(manifest, "commits")
+    at = of_where(manifest, proven.step.where) if proven.step else in_manifest(manifest, "commits")
     declared = row.label in ("adapted", "resolved", "new")
     found = list(_residual(row, at, declared))
-    bad = row.label == "undeclared" or (row.label == "one-way" and not may_be_one_way)
+    bad = proven.undeclared
     if row.label == "one-way":
         found += [
             Found(f"{row.commit[:8]}/{place}", place.text or None, None, "one-way" if bad else "expected",
@@ -102,7 +101,7 @@ def _reason(row: Row) -> str:
 
 def _wrong(row: Row) -> str:
     if row.label == "one-way":
-        return "one-way: it does not come back, and no pair of the layout says that it need not"
+        return "one-way: it does not come back, and no pair that is declared one-way is to blame"
     first = row.residual[0] if row.residual else None
     if first is None:
         return "undeclared: it is not what its source commit gives"
@@ -124,8 +123,3 @@ def _protected(manifest: Manifest, audit: Audit) -> Iterator[Case]:
 
 def _warning(manifest: Manifest, text: str) -> Found:
     return Found(f"manifest/{text}", None, None, "unused", text, in_manifest(manifest))
-
-
-def _may_be_one_way(proof: Proof) -> bool:
-    layout = proof.plan.layout
-    return any(pair.one_way for pair in (*layout.paths, *layout.extra_modules, *layout.symbols, *layout.keys))

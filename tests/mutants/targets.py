@@ -17,7 +17,15 @@ TARGETS = (
             "tests/porttool/test_proof_movement.py",
         ),
     ),
-    Target(("porttool.proof_commit",), ("tests/porttool/test_proof.py", "tests/porttool/test_proof_commit.py")),
+    Target(
+        ("porttool.proof_commit",),
+        (
+            "tests/porttool/test_proof.py",
+            "tests/porttool/test_proof_commit.py",
+            "tests/porttool/test_proof_one_way.py",
+            "tests/porttool/test_proof_rows.py",
+        ),
+    ),
     Target(
         ("parity.smoke.compare", "parity.smoke.cells", "parity.smoke.outcome", "parity.smoke.curves"),
         (

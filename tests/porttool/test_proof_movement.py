@@ -110,6 +110,7 @@ def test_the_row_of_a_movement(rig, plan, one_way):
     made = commit(rig)
     row = moved_row(made, movement)
     assert (row.label, row.one_way) == ("one-way" if one_way else "layout-only", one_way)
+    assert row.declared_loss is bool(one_way) and not row.undeclared
     assert (row.sources, row.step, row.residual, row.movement, row.why) == ((), None, (), str(movement), str(movement))
     assert (row.commit, row.author, row.subject) == (made.oid, made.author_name, "move")
 
