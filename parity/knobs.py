@@ -18,6 +18,7 @@ from parity.probes.run import Setting
 from parity.record import Capture, Leaf
 from parity.scenario import Job, Scenario
 from parity.verdict import Verdict
+from porttool.report import counted
 
 State = Literal["alive", "dead", "crashed", "not there"]
 # A worker keeps a whole trainer stack in memory; more than this rarely fits.
@@ -103,7 +104,7 @@ def swept(of: Setting, names: Sequence[str], report: Callable[[str], None], capt
     if not any(knob.now for knob in every):
         return Sweep((), tuple({knob.key: knob for knob in every}.values()), (), _none(every))
     count = len(every)
-    report(f"turning {count} knobs on both sides in {', '.join(one.name for one in scenarios)}")
+    report(f"turning {counted(count, 'knob')} on both sides in {', '.join(one.name for one in scenarios)}")
     done = sweep(of, found, capturer or _here(of, report))
     globs = failing(of.manifest.parity, of.manifest.where("parity"))
     bad = [

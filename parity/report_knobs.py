@@ -9,6 +9,7 @@ from rich.console import Console
 
 from parity.knobs import Sweep, Turned
 from parity.knobs_leaves import Knob
+from porttool.report import counted
 
 
 def knobs_screen(told: Sweep, out: Console, names: tuple[str, str]) -> None:
@@ -46,7 +47,7 @@ def _answer(told: Sweep) -> str:
     keys = list(dict.fromkeys(one.knob.key for one in told.turned))
     scenarios = ", ".join(dict.fromkeys(one.scenario for one in told.turned))
     differing = list(dict.fromkeys(one.knob.key for one in told.turned if not one.same))
-    same = f"{len(keys)} knobs move the same on both sides"
+    same = f"{counted(len(keys), 'knob')} move{'s' * (len(keys) == 1)} the same on both sides"
     parts = [f"{len(differing)} of {len(keys)} knobs differ" if differing else same]
     parts += [f"{len(told.dead)} are dead on both sides"] * bool(told.dead)
     crashed = {one.knob.key for one in told.turned if one.crashed}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from parity.compare import Comparison
+from porttool.report import counted
 
 
 class Verdict(Enum):
@@ -38,7 +39,8 @@ def judge(comparison: Comparison) -> Judged:
         rest = len(comparison.findings) - 1
         more = f" and {rest} more" if rest else ""
         return Judged(Verdict.DIFFER, f"{first.probe}.{first.key} is {first.kind}{more}")
-    return Judged(Verdict.MATCH, f"{comparison.equal} keys are equal")
+    equal = counted(comparison.equal, "key")
+    return Judged(Verdict.MATCH, f"{equal} {'is' if comparison.equal == 1 else 'are'} equal")
 
 
 def overall(verdicts: Sequence[Verdict]) -> Verdict:

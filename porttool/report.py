@@ -154,7 +154,7 @@ class Audit:
 
 
 def counted(number: int, thing: str) -> str:
-    """`1 commit`, `2 commits`, `2 repositories`."""
+    """`1 commit`, `2 commits`, `2 repositories`, `2 keys`."""
     if number == 1:
         return f"1 {thing}"
-    return f"{number} {thing[:-1]}ies" if thing.endswith("y") else f"{number} {thing}s"
+    return f"{number} {thing[:-1]}ies" if thing.endswith("y") and thing[-2] not in "aeiou" else f"{number} {thing}s"

@@ -9,6 +9,7 @@ from parity.gate.result import Case, Found, Place, Probe
 from parity.knobs import Sweep, Turned
 from parity.verdict import Verdict
 from porttool.manifest import Manifest
+from porttool.report import counted
 
 
 def probe(manifest: Manifest, told: Sweep, began: float) -> Probe:
@@ -31,7 +32,8 @@ def _case(told: Sweep, scenario: str, at: Place) -> Case:
     bad = [one for one in found if one.counts]
     if not bad:
         count = sum(one.left.state == "alive" for one in turned)
-        return Case(scenario, Verdict.MATCH, f"{count} knobs move the same", tuple(found), len(turned), at)
+        told = f"{counted(count, 'knob')} move{'s' * (count == 1)} the same"
+        return Case(scenario, Verdict.MATCH, told, tuple(found), len(turned), at)
     more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
     return Case(scenario, Verdict.DIFFER, f"{bad[0].name} {bad[0].cause}{more}", tuple(found), len(turned), at)
 

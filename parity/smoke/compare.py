@@ -77,7 +77,7 @@ def _incomparable(pairs: Sequence[Pair]) -> str:
     for run in runs:
         if run.crashed:
             last = run.crashed.strip().splitlines()[-1]
-            return f"the {run.side} side crashed after {len(run.steps)} steps: {last}"
+            return f"the {run.side} side crashed after {counted(len(run.steps), 'step')}: {last}"
         if not run.steps:
             return f"the {run.side} side has no steps"
     ours = environment(runs[0])

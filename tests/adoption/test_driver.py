@@ -78,7 +78,7 @@ def driver(folder, text):
 def test_two_layouts_match(run, project):
     """Each side runs in a process of its own, its overrides in its own names; every scenario is compared."""
     code, out, err = run("diff-meta")
-    assert (code, out) == (0, "MATCH  plain: 1 keys are equal\nMATCH  hot: 1 keys are equal\n"), err
+    assert (code, out) == (0, "MATCH  plain: 1 key is equal\nMATCH  hot: 1 key is equal\n"), err
     told = json.loads(run("diff-meta", "--json").out)
     assert set(told["probes"]) == {"weights"}
     assert told["provenance"]["left"]["driver"].startswith("probe.py:step ")
@@ -124,7 +124,7 @@ def test_a_driver_that_kills_its_process(run, project):
     driver(project, f"import os\n\n\n{told}")
     code, out, _ = run("diff-meta")
     assert code == 3
-    assert "MATCH  plain: 1 keys are equal" in out
+    assert "MATCH  plain: 1 key is equal" in out
     assert "the worker gave no answer" in out
 
 
@@ -176,7 +176,7 @@ def test_a_module_is_a_driver_too(run, project):
     manifest = project / "manifests/m.yaml"
     manifest.write_text(manifest.read_text().replace("repo: repo", "repo: other"))
     code, out, err = run("diff-meta", "--scenario", "plain")
-    assert (code, out) == (0, "MATCH  plain: 1 keys are equal\n"), err
+    assert (code, out) == (0, "MATCH  plain: 1 key is equal\n"), err
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_knobs_turn_a_drivers_keys(run, project):
     manifest.write_text(manifest.read_text() + "  knobs: {also: {optim.lr: 7}}\n")
     code, out, err = run("knobs", "--scenario", "plain")
     assert code == 0, err
-    assert out.splitlines()[0] == "MATCH  plain: 1 knobs move the same on both sides"
+    assert out.splitlines()[0] == "MATCH  plain: 1 knob moves the same on both sides"
     code, out, err = run("knobs", "--ray", "auto")
     assert code == 2 and "a file of this machine" in err
 

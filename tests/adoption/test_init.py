@@ -326,7 +326,7 @@ def test_the_driver_runs_as_it_is(run, fresh):
     assert section["subject"] == {"config": "./conf.yaml", "old_worker": "lib.client.OldWorker"}
     assert run("apply").code == 0
     code, out, err = run("diff-meta")
-    assert (code, out) == (0, "MATCH  plain: 1 keys are equal\n"), out + err
+    assert (code, out) == (0, "MATCH  plain: 1 key is equal\n"), out + err
     code, out, err = run("diff-config")
     assert code == 0, out + err
     before = run("diff-config", "--right", "main", "--scenario", "plain")

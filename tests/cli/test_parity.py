@@ -86,7 +86,7 @@ def test_clean(run, project, captures):
     [
         ("diff-meta", ["capturing 2 scenarios of both sides", "2 sides done", "comparing 2 scenarios"]),
         ("contract", ["capturing 2 scenarios of both sides", "2 sides done", "comparing 2 scenarios"]),
-        ("knobs", ["turning 1 knobs on both sides in plain", "2 sides done"]),
+        ("knobs", ["turning 1 knob on both sides in plain", "2 sides done"]),
     ],
 )
 def test_what_is_being_done_is_told(run, project, captures, monkeypatch, verb, lines):
@@ -159,7 +159,7 @@ def test_knobs(run, project, captures):
     """Every leaf of the block is turned on both sides."""
     code, out, err = run("knobs", "--scenario", "plain")
     assert code == 0, err
-    assert out.splitlines()[0] == "MATCH  plain: 1 knobs move the same on both sides"
+    assert out.splitlines()[0] == "MATCH  plain: 1 knob moves the same on both sides"
     assert "recipe plain+old_rl.lr=2" in captures["asked"] and "port/x plain+old_rl.lr=2" in captures["asked"]
     assert json.loads(run("knobs", "--json").out)["provenance"]["knobs"][0]["left"]["state"] == "alive"
 

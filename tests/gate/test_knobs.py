@@ -75,7 +75,7 @@ def test_a_knob_that_crashes_both_sides(manifest):
     lost = Moved("crashed", cause="ValueError: no")
     one = knobs.probe(manifest, Sweep((turned("lr", ALIVE, ALIVE), turned("x", lost, lost)), (), ()), 0)
     assert (one.verdict, one.told) == (Verdict.MATCH, "2 knobs, 1 crashed on both sides")
-    assert one.cases[0].reason == "1 knobs move the same"
+    assert one.cases[0].reason == "1 knob moves the same"
     assert [(found.name, found.rule, found.counts) for found in one.cases[0].found] == [("x", "shared", False)]
     assert one.cases[0].found[0].cause.startswith("is crashed on both sides")
 

@@ -22,7 +22,7 @@ def test_equal_captures_match():
     """Two sides that observed the same are a MATCH, and say over how many keys."""
     judged = judge(compare(capture(wire={"a": 1}), capture("right", wire={"a": 1})))
     assert judged.verdict is Verdict.MATCH
-    assert judged.reason == "1 keys are equal"
+    assert judged.reason == "1 key is equal"
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_screen():
 
 def test_clean_screen():
     """Nothing to tell is one line."""
-    assert printed(Sweep((turned(ALIVE, ALIVE),), (), ())) == ["MATCH  plain: 1 knobs move the same on both sides"]
+    assert printed(Sweep((turned(ALIVE, ALIVE),), (), ())) == ["MATCH  plain: 1 knob moves the same on both sides"]
 
 
 def test_json():

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from porttool.report import Audit, Counted, Leftover, Place, Resolved, Row, Style
+from porttool.report import Audit, Counted, Leftover, Place, Resolved, Row, Style, counted
 from porttool.report_json import audit_json, verify_json
 from porttool.report_markdown import LIMIT, code, markdown, table_row
 from porttool.screen import audit_screen, console
@@ -311,3 +311,12 @@ def test_one_commit_that_goes_beyond_goes():
     assert replace(SMALL, rows=(row(1, label="adapted"),), verdict="declared").answer == (
         "declared: 1 commit, 1 of which goes beyond the layout, each with its reason"
     )
+
+
+@pytest.mark.parametrize(
+    ("number", "thing", "told"),
+    [(1, "key", "1 key"), (2, "key", "2 keys"), (0, "entry", "0 entries"), (1, "entry", "1 entry")],
+)
+def test_counts_are_words(number, thing, told):
+    """One of a thing, several of it."""
+    assert counted(number, thing) == told

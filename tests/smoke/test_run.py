@@ -40,7 +40,7 @@ def test_a_crashed_side_is_incomparable(trained):
     trained.section("{plain: [crash=2]}")
     [one] = smoke(trainer(trained), QUIET)
     assert one.verdict is Verdict.INCOMPARABLE
-    assert "crashed after 1 steps: RuntimeError: the trainer broke" in one.compared.reason
+    assert "crashed after 1 step: RuntimeError: the trainer broke" in one.compared.reason
 
 
 def test_no_variance_is_incomparable(trained):
