@@ -9,7 +9,7 @@ from porttool.errors import LayoutError, ManifestError
 from porttool.plan import Plan, Step
 from porttool.plan_ported import ported_from
 from porttool.port_make import Maker, base_tree
-from porttool.port_merge import Conflict, Delta, Ported, Porting, delta_of, is_protected
+from porttool.port_merge import Conflict, Delta, Ported, Porting, is_protected
 from porttool.port_message import joined_message
 from porttool.port_patch import apply_patch, read_patch
 from porttool.proof_delta import Residual, resolved_residual, tree_residual
@@ -211,19 +211,21 @@ class Prover:
 
     def _declared(self, sources: Sequence[Commit], found: _Found, lost: Collection[str]) -> bool:
         """Whether these paths of the source are lost to pairs that are declared one-way, and to nothing else."""
-        plain = self.translator.without_one_way()
+        plain, paths = self.translator.without_one_way(), self.translator.layout.paths
         blamed = {culprit.path for delta in found.deltas for culprit in delta.one_way}
-        if plain is None or not blamed or not blamed.union(map(self.translator.layout.path, blamed)).issuperset(lost):
+        images = blamed.union(map(self.translator.layout.path, blamed))
+        if plain is None or not blamed or not images.issuperset(lost):
             return False
+        # A file whose path is declared to go one way is declared as a whole.
+        asked = {path for path in blamed if not paths.is_one_way(tuple(path.split("/")))}
+        told = {name for path in asked for name in plain.group(path)}
         merges = self.plan.manifest.policy.merges
-        try:
-            deltas = [
-                delta_of(self.repository, plain, base_tree(self.repository, source, merges), source.tree)
-                for source in sources
-            ]
-        except LayoutError:
-            return False
-        return blamed.isdisjoint(culprit.path for delta in deltas for culprit in delta.one_way)
+        for source in sources:
+            for tree in (base_tree(self.repository, source, merges), source.tree):
+                sides = {path: entry for path in told if (entry := self.repository.file(tree, path))}
+                if not asked.isdisjoint(culprit.path for culprit in plain.entries(sides).one_way):
+                    return False
+        return True
 
     def _on_source(self, sources: Sequence[Commit], start: str) -> str | None:
         """The source tree with all sources on it: that of the last one, where they stand one on the other."""

@@ -89,11 +89,14 @@ def _check_back(translator: Translator, new: dict[str, Entry], old: dict[str, En
 
 def _undeclared(translator: Translator, old: dict[str, Entry], there: Translated) -> Culprit | None:
     """The first place that does not come back although no pair is to blame that is declared one-way."""
-    plain = translator.without_one_way()
+    plain, paths = translator.without_one_way(), translator.layout.paths
     if plain is None:
         return there.one_way[0]
+    # A file whose path is declared to go one way is declared as a whole.
+    asked = {path for path in old if not paths.is_one_way(tuple(path.split("/")))}
     lost = {culprit.path for culprit in there.one_way}
-    return next((culprit for culprit in plain.entries(old).one_way if culprit.path in lost), None)
+    told = plain.entries({path: entry for path, entry in old.items() if path in asked}).one_way
+    return next((culprit for culprit in told if culprit.path in lost), None)
 
 
 def _commit(plan: Plan, tip: Commit, tree: str, moved: int, rewritten: int) -> Commit:

@@ -32,8 +32,8 @@ def _case(told: Sweep, scenario: str, at: Place) -> Case:
     bad = [one for one in found if one.counts]
     if not bad:
         count = sum(one.left.state == "alive" for one in turned)
-        told = f"{counted(count, 'knob')} move{'s' * (count == 1)} the same"
-        return Case(scenario, Verdict.MATCH, told, tuple(found), len(turned), at)
+        same = f"{counted(count, 'knob')} move{'s' * (count == 1)} the same"
+        return Case(scenario, Verdict.MATCH, same, tuple(found), len(turned), at)
     more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
     return Case(scenario, Verdict.DIFFER, f"{bad[0].name} {bad[0].cause}{more}", tuple(found), len(turned), at)
 

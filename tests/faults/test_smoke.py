@@ -94,7 +94,7 @@ def test_findings_are_raised_with_step_and_cause():
     """What differs is raised at its step, in the report's words and with its cause."""
     found = smoke.raised(compared([series("source", {"entropy": 0.5})], [series("target", {"entropy": 0.25})], Told()))
     assert [one.key for one in found] == ["step[1].entropy"]
-    assert "0.5 and 0.25" in found[0].cause and "shift" in found[0].cause
+    assert "source: 0.5, target: 0.25" in found[0].cause and "shift" in found[0].cause
 
 
 def test_equal_runs_raise_nothing():

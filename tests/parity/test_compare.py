@@ -47,6 +47,16 @@ def test_the_first_finding_is_the_first_divergence():
     assert [key for _, key, _ in findings(capture(wire=left), capture("right", wire=right))] == ["z", "a"]
 
 
+def test_what_is_equal_is_counted():
+    """Neither what differs nor what is declared to is equal."""
+    told = compare(
+        capture(wire={"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}),
+        capture("right", wire={"a": 1, "b": 2, "c": 0, "d": 0, "e": 0}),
+        [Rule("wire.e", "expected", reason="the target has its own")],
+    )
+    assert (told.compared, told.equal, len(told.findings), len(told.expected)) == (5, 2, 2, 1)
+
+
 def test_within_accepts_up_to_the_tolerance_in_both_directions():
     """A tolerance is absolute, holds both ways and ends where it says; it never excuses a type."""
     rule = Rule("wire.*", "within", tolerance=0.5, evidence="20 A/A runs")

@@ -7,10 +7,14 @@ import pytest
 from parity.gate.proof import probe
 from parity.verdict import Verdict
 from porttool.errors import LayoutError
+from porttool.plan import make_plan
 from porttool.port import apply
 from porttool.proof import verify
+from porttool.proof_commit import Prover, _Found
+from porttool.resolutions import Ledger
 from porttool.restructure import restructure
 from tests.porttool.rig import Rig, lines
+from tests.porttool.test_proof_commit import amended
 
 # A word of the old side becomes one that is in use there: only its pair is to blame.
 DECLARED = "1\nLost here\n3\n4\n5\n"
@@ -32,6 +36,7 @@ def judged(rig, *commits, **told):
     apply(manifest := rig.manifest(*commits, **told))
     proof = verify(manifest)
     (row,) = proof.commits
+    assert row.declared_loss is (row.label == "one-way" and proof.verdict == "declared")
     return row.label, proof.verdict, probe(manifest, proof, 0.0).verdict
 
 
@@ -73,6 +78,42 @@ def test_a_file_that_moves_one_way(rig):
     rig.layout["paths"]["keep/y"] = {"to": "there/y", "one_way": True}
     rig.drift({"keep/y": None, "there/y": "1\n2\n3\n4\n5\n"})
     assert judged(rig, rig.change({"keep/y": "1\n2\n3\n4\nfive\n"})) == ("one-way", "declared", Verdict.MATCH)
+
+
+def test_a_path_that_is_in_the_way_goes_one_way(rig):
+    """Without its pair the layout would refuse it; the pair declares the whole file."""
+    del rig.layout["symbols"]
+    rig.layout["paths"]["new/place/z"] = {"to": "other/z", "one_way": True}
+    assert judged(rig, rig.change({"new/place/z": UNDECLARED})) == ("one-way", "declared", Verdict.MATCH)
+    moved = restructure(rig.manifest(target={"repo": str(rig.repo.path), "ref": "source", "branch": "moved"}))
+    assert [one.path for one in moved.movement.one_way] == ["new/place/z"] * len(moved.movement.one_way)
+
+
+def test_what_comes_back_has_no_loss(rig):
+    """A layout with a one-way pair, and a commit without its word; or one with a residual."""
+    one = rig.change({"keep/x": "1\n2\nthree\n4\n5\n"})
+    apply(manifest := rig.manifest(one))
+    (row,) = verify(manifest).commits
+    assert (row.label, row.declared_loss, row.undeclared) == ("verbatim", False, False)
+    (row,) = amended(rig, manifest, {"keep/y": "more\n"})
+    assert (row.label, row.declared_loss, row.undeclared) == ("undeclared", False, True)
+
+
+def test_sources_that_cannot_be_laid_together(rig):
+    """Nobody can say then what is lost, so no pair can be to blame."""
+    one = rig.change({"keep/x": DECLARED, "old/a.txt": lines((2, "x"))})
+    rig.change({"old/a.txt": lines((2, "x"), (7, "between"))})
+    two = rig.change({"old/a.txt": lines((2, "x"), (7, "y"))})
+    rig.drift({"new/place/a.txt": lines((7, "between"))})
+    assert judged(rig, {"pick": [one, two]}) == ("one-way", "undeclared", Verdict.DIFFER)
+
+
+def test_nothing_to_blame_is_nothing_declared(rig):
+    """A change that is refused on its way back though each of its files comes back is nobody's declared loss."""
+    plan = make_plan(rig.manifest(rig.change({"keep/x": DECLARED})))
+    prover = Prover(plan, Ledger(plan.repository, ()))
+    assert prover._declared((), _Found(), set()) is False
+    assert prover._declared((), _Found(), {"keep/x"}) is False
 
 
 def test_a_name_that_the_way_back_refuses(rig):

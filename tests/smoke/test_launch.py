@@ -344,8 +344,10 @@ def test_what_an_earlier_launcher_left_is_swept(tmp_path):
     until(launcher, "seed 2  started")
     assert eventually(lambda: len([f for f in tmp_path.glob("smoke-*/scratch/child") if f.read_text()]) == 2)
     guards = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
-    for pid in (launcher.pid, *map(int, guards)):
-        os.kill(pid, signal.SIGKILL)
+    # Stopped first: a guard that sees its launcher die ends everything before it is killed itself.
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in (*map(int, guards), launcher.pid):
+            os.kill(pid, number)
     launcher.communicate(timeout=30)
     lines: list[str] = []
     launched(tmp_path, [a_run(tmp_path)], lines)
