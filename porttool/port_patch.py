@@ -26,7 +26,7 @@ _PATHS = re.compile(
     rb'|^diff --git ("?a/.+) ("?b/[^\r\n]+)',
     re.MULTILINE,
 )
-_ESCAPE = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
+_ESCAPE = re.compile(rb'\\([0-3][0-7]{2}|[abtnvfr"\\])')
 _ESCAPED = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
 

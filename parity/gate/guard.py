@@ -143,7 +143,7 @@ def changed(before: Mapping[str, Measure], after: Mapping[str, Measure], reasons
         was, now = before.get(name), after.get(name)
         if was is not None and now is not None and was.value == now.value:
             continue
-        if (was is None and _is_more(name, now)) or (name in _ORDERED and _same_order(was, now)):
+        if (was is None and _is_more(name, after[name])) or (name in _ORDERED and _same_order(was, now)):
             continue
         if now is None and name.startswith(_PORTED) and _accounted(name.removeprefix(_PORTED), after):
             continue
@@ -162,17 +162,20 @@ _ID = re.compile(r"[0-9a-f]{7,40}")
 _MORE = (_PORTED, "parity.scenarios.", "parity.knobs.also.", "parity.convergence.scenarios.")
 
 
-def _is_more(name: str, now: Measure | None) -> bool:
+def _is_more(name: str, now: Measure) -> bool:
     """Whether something new is more to port or to compare. A patch has no source: it may change what was ported."""
-    return name.startswith(_MORE) and now is not None and now.value != _OWN
+    return name.startswith(_MORE) and now.value != _OWN
 
 
 def _accounted(what: str, after: Mapping[str, Measure]) -> bool:
     """Whether a commit is still ported, maybe by more of its digits, or skipped, which wants a reason of its own."""
-    named = [name.partition(".")[2] for name in after if name.startswith((_PORTED, "skip."))]
-    # Of two names one may begin as the other does: `main~1` is not `main~12`.
-    ids = [other.lower() for other in named if _ID.fullmatch(other.lower())] if _ID.fullmatch(what.lower()) else []
-    return what in named or any(other.startswith(what.lower()) or what.lower().startswith(other) for other in ids)
+    named = (name.partition(".")[2] for name in after if name.startswith((_PORTED, "skip.")))
+    return any(what == other or _one_id(what.lower(), other.lower()) for other in named)
+
+
+def _one_id(one: str, other: str) -> bool:
+    """Whether both are ids of one commit. Of two names one may begin as the other does: `main~1` is not `main~12`."""
+    return all(map(_ID.fullmatch, (one, other))) and (one.startswith(other) or other.startswith(one))
 
 
 def _same_order(was: Measure | None, now: Measure | None) -> bool:

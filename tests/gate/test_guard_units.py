@@ -24,10 +24,12 @@ TOLD = {
         {"pick": ["1234567890abcd", "2345678"], "adapted": {"a.py": "older API"}},
         {"new": "p.patch", "why": "wiring", "adapted": {"b.py": "as it was"}},
         {"pick": ["3456789"]},
+        {"new": "q.patch"},
     ],
     "parity": {
         "rules": {"wire.*": {"within": 1, "evidence": "5 runs"}, "config": {"volatile": "why not", "why": "second"}},
-        "shared": ["laws"],
+        "base": ["x=1", "y=2"],
+        "shared": ["laws", "wire"],
         "scenarios": {"plain": ["x=1"], "bold": {"overrides": [], "why": "bolder"}},
         "knobs": {"also": {"x.lr": 2}, "scenarios": []},
         "convergence": {
@@ -52,10 +54,15 @@ UNITS = {
     "commits.p.patch": ("a patch of the port's own", "wiring", ("commits", 1)),
     "adapted..b.py": ("adapted", "as it was", ("commits", 1, "adapted", "b.py")),
     "commits.3456789": ("ported", "", ("commits", 2)),
+    "commits.q.patch": ("a patch of the port's own", "", ("commits", 3)),
     "parity.rules.wire.*": ({"within": 1}, "5 runs", ("parity", "rules", "wire.*")),
     "parity.rules.config": ({"volatile": "volatile"}, "why not", ("parity", "rules", "config")),
     "parity.rules": (["wire.*", "config"], "", ("parity", "rules")),
+    "parity.base.x=1": ("x=1", "", ("parity", "base", 0)),
+    "parity.base.y=2": ("y=2", "", ("parity", "base", 1)),
+    "parity.base": (["x=1", "y=2"], "", ("parity", "base")),
     "parity.shared.laws": ("laws", "", ("parity", "shared", 0)),
+    "parity.shared.wire": ("wire", "", ("parity", "shared", 1)),
     "parity.scenarios.plain": (["x=1"], "", ("parity", "scenarios", "plain")),
     "parity.scenarios.bold": ({"overrides": []}, "bolder", ("parity", "scenarios", "bold")),
     "parity.knobs.also.x.lr": (2, "", ("parity", "knobs", "also", "x.lr")),
@@ -96,10 +103,12 @@ def test_what_says_nothing_measures_nothing():
         "parity.rules.a": Measure("exact"),
         "parity.base.x=1": Measure("x=1"),
     }
-    assert measures({"parity": {"rules": None, "knobs": None}}, {}) == {
+    assert measures({"parity": {"rules": None, "knobs": None, "convergence": {"bands": None}}}, {}) == {
         "parity.rules": Measure(None),
         "parity.knobs": Measure(None),
+        "parity.convergence.bands": Measure(None),
     }
+    assert measures({"commits": {"range": "main..fixes"}}, {}) == {"commits.main..fixes": Measure("ported")}
 
 
 def test_a_reason_is_no_part_of_the_value():
@@ -180,8 +189,16 @@ def test_what_needs_no_reason_hides_nothing_behind_it():
 
 def test_a_patch_accounts_for_nothing_else():
     """Though it has the name of a section."""
-    after = {"commits.parity": Measure("ported"), "parity.rules.a": Measure(2)}
+    after = {"commits.parity.rules.a": Measure("ported")}
     assert [one.name for one in changed({"parity.rules.a": Measure(1)}, after, {})] == ["parity.rules.a"]
+
+
+def test_a_commit_in_place_of_a_patch_is_a_change():
+    """And a new patch of the port's own, which has no source that it could be held to, is one."""
+    was, now = {"commits.p": Measure("a patch of the port's own")}, {"commits.p": Measure("ported")}
+    assert [one.name for one in changed(was, now, {})] == ["commits.p"]
+    assert [one.name for one in changed({}, was, {})] == ["commits.p"]
+    assert changed({}, now, {}) == []
 
 
 @pytest.mark.parametrize(
@@ -197,6 +214,8 @@ def test_a_patch_accounts_for_nothing_else():
         ({"x.23456789": 1}, False),
         ({"23456789.commits.": 1, "23456789.skip.": 1}, False),
         ({"commits.p.2345678": "ported"}, False),
+        ({"commits.234567": "ported"}, False),
+        ({"commits.23456789ABCD": "ported"}, True),
     ],
 )
 def test_a_commit_off_the_list(after, accounted):
@@ -205,6 +224,26 @@ def test_a_commit_off_the_list(after, accounted):
     assert ("commits.23456789" not in [one.name for one in told]) is accounted
 
 
+@pytest.mark.parametrize(
+    ("what", "after", "accounted"),
+    [
+        ("main~12", "main~1", False),
+        ("main~1", "main~12", False),
+        ("main~1", "main~1", True),
+        ("23456789ABCD", "23456789abcd", True),
+        ("23456789ABCDEF", "23456789abcd", True),
+        ("23456789ABCD", "23456789abcdef", True),
+        ("2345678x", "2345678", False),
+        ("2345678", "2345678x", False),
+    ],
+)
+def test_names_of_commits_are_whole(what, after, accounted):
+    """Only ids may be shortened, in either case of their letters."""
+    told = changed({f"commits.{what}": Measure("ported")}, {f"commits.{after}": Measure("ported")}, {})
+    assert (told == []) is accounted
+
+
+@pytest.mark.parametrize("name", ["parity.rules", "parity.base"])
 @pytest.mark.parametrize(
     ("was", "now", "news"),
     [
@@ -216,9 +255,9 @@ def test_a_commit_off_the_list(after, accounted):
         (["a", "b"], None, False),
     ],
 )
-def test_the_order_of_rules(was, now, news):
-    """Only of those that are there before and after; which came or went is told by itself."""
-    before, after = ({"parity.rules": Measure(one)} if one else {} for one in (was, now))
+def test_the_order_counts(name, was, now, news):
+    """Of rules and of base, and only of what is there before and after; what came or went is told by itself."""
+    before, after = ({name: Measure(one)} if one else {} for one in (was, now))
     assert bool(changed(before, after, {})) is news
 
 

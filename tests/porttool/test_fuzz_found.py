@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from porttool.errors import LayoutError, ManifestError
@@ -10,6 +12,7 @@ from porttool.manifest import load_layout
 from porttool.manifest_nodes import Reader, compose
 from porttool.manifest_schema import Free
 from porttool.names import Pair, Renaming
+from porttool.port_patch import read_patch
 from porttool.repo import Entry
 from porttool.repo_objects import parse_commit, serialize_commit
 from porttool.rewrite import rewrite
@@ -97,6 +100,13 @@ def test_a_one_way_pair_of_a_name_and_itself_does_not_come_back():
     assert set(there.entries) == {"pkg/core.py", "nova/x.py"}
     told = [(one.path, one.text) for one in there.one_way]
     assert told == [("pkg/core.py", "'pkg/core.py' is refused on the way back")]
+
+
+def test_an_escape_of_no_byte_is_none(tmp_path):
+    """git quotes bytes, up to \\377; what looks like more is left as it is."""
+    file = tmp_path / "x.patch"
+    file.write_bytes(b'From: A <a@x>\nDate: 1 Jan 0 0:0 +0000\nSubject: x\n\ndiff --git "a/\\377" "b/\\400"\n')
+    assert set(read_patch(file).paths) == {os.fsdecode(b"\xff"), "\\400"}
 
 
 def test_a_name_behind_an_escape_is_not_overlooked():

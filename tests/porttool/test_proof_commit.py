@@ -48,6 +48,7 @@ def test_a_row_says_nothing_it_was_not_told():
     bare = Proven("c", "Ann", "s", (), "verbatim")
     assert bare == Proven("c", "Ann", "s", (), "verbatim", None, (), (), (), (), "")
     assert (dict(bare.adapted), bare.upstream, bare.why, _Found().empty) == ({}, (), "", False)
+    assert bare.declared_loss is False
     step = Step(("1",), upstream=("u",), adapted={"a": "b"}, why="they asked")
     told = Proven("c", "Ann", "s", ("1",), "verbatim", step, movement="it moved")
     assert (told.adapted, told.upstream, told.why) == ({"a": "b"}, ("u",), "they asked")
