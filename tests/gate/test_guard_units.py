@@ -243,6 +243,12 @@ def test_names_of_commits_are_whole(what, after, accounted):
     assert (told == []) is accounted
 
 
+def test_a_name_may_be_skipped():
+    """A commit that is named by a ref is accounted for by a skip of that ref."""
+    told = changed({"commits.topic": Measure("ported")}, {"skip.topic": Measure("not ported", "upstream has it")}, {})
+    assert [one.name for one in told] == ["skip.topic"]
+
+
 @pytest.mark.parametrize("name", ["parity.rules", "parity.base"])
 @pytest.mark.parametrize(
     ("was", "now", "news"),
