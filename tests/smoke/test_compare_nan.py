@@ -34,3 +34,11 @@ def test_a_variance_that_is_none_is_no_variance(variance):
     """Rewards of which nothing is known to vary are taken as rewards that do not."""
     sides = [replace(side, variance=(variance,) * len(side.steps)) for side in (run(), target())]
     assert compared([sides[0]], [sides[1]], EXACT).verdict is Verdict.INCOMPARABLE
+
+
+def test_a_loss_that_is_text_where_it_is_there():
+    """In one step of several, and a number in none: nothing is seen of the training."""
+    odd = [(1, "loss", "broken"), *((step, "loss", None) for step in (2, 3, 4))]
+    told = compared([run(*odd)], [target(*odd)], EXACT)
+    assert told.verdict is Verdict.INCOMPARABLE
+    assert told.reason.startswith("loss is a number in no step on either side")
