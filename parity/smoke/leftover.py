@@ -26,7 +26,6 @@ BASE, PREFIX = Path("/tmp"), "smoke-"
 SETTLE, KILL = 5.0, 5.0
 _TICK = 0.05
 _OWNER = "owner"  # the file of a run's folder that holds its mark
-_YOUNG = 60.0  # seconds after which a folder without that file is nobody's
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _LISTENING = "0A"
 
@@ -100,11 +99,16 @@ def _wait(ours: Ours, seconds: float) -> None:
 
 
 def new() -> Ours:
-    """A mark and a folder for one run; the mark says which launcher they belong to."""
+    """A mark and a folder for one run; the mark says which launcher they belong to.
+
+    The folder gets its name when the mark is in it, so that a launcher killed at any point leaves none without.
+    """
     rest = os.urandom(3).hex()
     ours = Ours(f"{os.getpid()}.{_space()}.{rest}", BASE / f"{PREFIX}{rest}")
-    ours.folder.mkdir(mode=0o700)
-    (ours.folder / _OWNER).write_text(ours.token, encoding="ascii")
+    partial = _partial(ours.token)
+    partial.mkdir(mode=0o700)
+    (partial / _OWNER).write_text(ours.token, encoding="ascii")
+    partial.rename(ours.folder)
     return ours
 
 
@@ -113,38 +117,65 @@ def _space() -> int:
     return os.stat("/proc/self/ns/pid").st_ino
 
 
+def _partial(token: str) -> Path:
+    """Where a folder stands that is not whole: its name is its mark."""
+    return BASE / f".{PREFIX}{token}"
+
+
 def remove(folder: Path) -> bool:
-    """Take a run's folder away; whether it is gone."""
+    """Take a run's folder away, its mark last; whether it is gone."""
+    token = ""
+    with suppress(OSError):
+        token = _token(folder)
     for _ in range(3):  # a process that is just being killed may still be writing
-        shutil.rmtree(folder, ignore_errors=True)
+        if token and _emptied(folder):
+            with suppress(OSError):
+                folder = folder.rename(_partial(token))
+        if not token or folder == _partial(token):
+            shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
             return True
         time.sleep(_TICK)
     return False
 
 
+def _emptied(folder: Path) -> bool:
+    """Take away what a folder holds, but for its mark; whether that is all there is now."""
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            elif entry.name != _OWNER:
+                os.unlink(entry.path)
+        return os.listdir(folder) == [_OWNER]
+    return False
+
+
 def sweep() -> list[Left]:
     """End what launchers that are gone have left behind, and take their folders away."""
     found: list[Left] = []
-    for folder in BASE.glob(f"{PREFIX}*"):
+    for folder in [*BASE.glob(f"{PREFIX}*"), *BASE.glob(f".{PREFIX}*")]:
         with suppress(OSError):
-            token = _owner(folder)
-            if token is not None:
+            token = _token(folder)
+            if _is_orphan(token):
                 found += end(Ours(token, folder), settle=0)[0]
                 remove(folder)
     return found
 
 
-def _owner(folder: Path) -> str | None:
-    """The mark of a folder whose launcher is gone; None for any other folder."""
-    told = folder.stat()
-    if told.st_uid != os.getuid():
-        return None
-    if not (folder / _OWNER).is_file():
-        return "" if not any(folder.iterdir()) and time.time() - told.st_mtime > _YOUNG else None
-    token = (folder / _OWNER).read_text(encoding="ascii")
+def _token(folder: Path) -> str:
+    """The mark of a folder of this user's; nothing for a folder that is none of a run."""
+    if folder.stat().st_uid != os.getuid():
+        return ""
+    if folder.name.startswith("."):
+        return folder.name.removeprefix(f".{PREFIX}")
+    return (folder / _OWNER).read_text(encoding="ascii")
+
+
+def _is_orphan(token: str) -> bool:
+    """Whether the launcher that a mark names is gone."""
     pid, _, rest = token.partition(".")
-    return token if rest.startswith(f"{_space()}.") and not Path(f"/proc/{pid}").exists() else None
+    return pid.isdigit() and rest.startswith(f"{_space()}.") and not Path(f"/proc/{pid}").exists()
 
 
 def die_with_parent(number: int, parent: int) -> None:

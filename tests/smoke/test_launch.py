@@ -33,7 +33,7 @@ def own_folders(tmp_path, monkeypatch):
 
 
 def folders(place: Path) -> list[Path]:
-    return sorted(place.glob(f"{leftover.PREFIX}*"))
+    return sorted([*place.glob(f"{leftover.PREFIX}*"), *place.glob(f".{leftover.PREFIX}*")])
 
 
 def kept(place: Path) -> list[str]:

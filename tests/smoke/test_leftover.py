@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -152,16 +152,68 @@ def test_the_sweep_takes_what_nobody_owns(ours, tmp_path):
     space = ours.token.split(".")[1]
     dead = owned(tmp_path / "smoke-dead00", f"{gone.pid}.{space}.dead00")
     other_machine = owned(tmp_path / "smoke-other0", f"{gone.pid}.1{space}.other0")
-    fresh, old = tmp_path / "smoke-fresh0", tmp_path / "smoke-old000"
-    for folder in (fresh, old):
-        folder.mkdir()
-    os.utime(old, (time.time() - 1000,) * 2)
     foreign = tmp_path / "smoke-test-results"
     foreign.mkdir()
     (foreign / "file").write_text("x")
-    os.utime(foreign, (time.time() - 1000,) * 2)
+    empty = tmp_path / "smoke-old000"
+    empty.mkdir()
     process = sleeper(mark=f"{gone.pid}.{space}.dead00", cwd="/")
     assert eventually(lambda: Ours(f"{gone.pid}.{space}.dead00", dead).pids() == [process.pid])
     assert [left.pid for left in sweep()] == [process.pid]
     process.wait()
-    assert sorted(tmp_path.iterdir()) == sorted([ours.folder, other_machine, fresh, foreign])
+    assert sorted(tmp_path.iterdir()) == sorted([ours.folder, other_machine, empty, foreign])
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from parity.smoke import leftover
+leftover.BASE = Path(sys.argv[1])
+seen = 0
+
+def dies(event, told):
+    global seen
+    if event.startswith(("os.mkdir", "os.rename", "os.remove", "os.rmdir", "open", "shutil.rmtree")):
+        if str(leftover.BASE) in str(told) or event in ("os.remove", "os.rmdir"):
+            seen += 1
+            if seen == int(sys.argv[2]):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(dies)
+ours = leftover.new()
+(ours.folder / "out" / "deep").mkdir(parents=True)
+(ours.folder / "out" / "deep" / "file").write_text("x")
+(ours.folder / "link").symlink_to(leftover.BASE)
+leftover.remove(ours.folder)
+"""
+
+
+def test_whoever_is_killed_leaves_its_mark(tmp_path, monkeypatch):
+    """At whatever change to a run's folder its launcher is killed, the next sweep takes the folder away."""
+    monkeypatch.setattr(leftover, "BASE", tmp_path)
+    left = 0
+    for point in range(1, 100):
+        told = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), str(point)], check=False)
+        left += any(tmp_path.iterdir())
+        sweep()
+        assert list(tmp_path.iterdir()) == []
+        if told.returncode == 0:
+            break
+        assert told.returncode == -signal.SIGKILL
+    assert point > 10 and left > 8
+
+
+def test_what_does_not_go_keeps_its_mark(ours, monkeypatch):
+    """A folder that something still writes to is found again by the next sweep."""
+    (ours.folder / "file").touch()
+    monkeypatch.setattr(leftover.os, "unlink", lambda path: None)
+    assert not remove(ours.folder)
+    assert (ours.folder / "owner").read_text() == ours.token
+
+
+def test_a_half_made_folder_is_its_launchers(tmp_path, monkeypatch):
+    """While the launcher lives, a sweep lets it be."""
+    monkeypatch.setattr(leftover, "BASE", tmp_path)
+    partial = tmp_path / f".smoke-{os.getpid()}.{leftover._space()}.abcdef"
+    partial.mkdir()
+    assert sweep() == [] and partial.exists()
