@@ -57,15 +57,31 @@ def child(work) -> tuple[int, int]:
         os._exit(0)
 
 
-def killed(work, delay: float) -> bool:
-    """Run `work` and SIGKILL it after a delay; False where it ended by itself."""
-    pid, end = child(work)
-    ready, _, _ = select.select([end], [], [], delay)
-    if not ready:
-        os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    os.close(end)
-    return not ready
+class Kills:
+    """SIGKILLs at moments of a piece of work; one that it outran is the latest from then on."""
+
+    def __init__(self, seed: int, name: str) -> None:
+        self._random, self._wanted = random.Random(seed), KILLS[name]
+        self._latest = float("inf")
+        self.done = 0
+
+    def all(self, took: float) -> bool:
+        """Whether there were as many as wanted; `took` is how long the work takes."""
+        self._latest = min(self._latest, took)
+        return self.done == self._wanted
+
+    def kill(self, work) -> None:
+        """Run `work` and kill it, or see it end by itself."""
+        delay = self._random.uniform(0, self._latest)
+        pid, end = child(work)
+        ready, _, _ = select.select([end], [], [], delay)
+        if ready:
+            self._latest = delay
+        else:
+            os.kill(pid, signal.SIGKILL)
+            self.done += 1
+        os.waitpid(pid, 0)
+        os.close(end)
 
 
 def afresh(rig) -> None:
@@ -95,16 +111,16 @@ def test_sigkill_while_applying(rig):
     duration(lambda: apply(manifest))
     afresh(rig)
     took = duration(lambda: apply(manifest))
-    rng, stopped = random.Random(5), 0
+    kills = Kills(5, "apply")
     for _ in range(TRIES * KILLS["apply"]):
-        if stopped == KILLS["apply"]:
+        if kills.all(took):
             break
         afresh(rig)
-        stopped += killed(lambda: apply(manifest), rng.uniform(0, took))
+        kills.kill(lambda: apply(manifest))
         assert users(rig) in (before, before | {"refs/heads/out": wanted})
         run = apply(manifest)
         assert run.head == wanted and users(rig) == before | {"refs/heads/out": wanted}
-    assert stopped == KILLS["apply"]
+    assert kills.done == KILLS["apply"]
     rig.repo.git("fsck", "--no-dangling")
 
 
@@ -115,14 +131,14 @@ def test_sigkill_while_a_conflict_is_laid_out(rig):
     before = users(rig)
     text = scratch_of(rig, apply(manifest)).read_bytes()
     took = duration(lambda: (abort(manifest), apply(manifest)))
-    rng, stopped = random.Random(7), 0
+    kills = Kills(7, "conflict")
     for _ in range(TRIES * KILLS["conflict"]):
-        if stopped == KILLS["conflict"]:
+        if kills.all(took):
             break
-        stopped += killed(lambda: (abort(manifest), apply(manifest)), rng.uniform(0, took))
+        kills.kill(lambda: (abort(manifest), apply(manifest)))
         assert users(rig) == before
         assert scratch_of(rig, apply(manifest)).read_bytes() == text
-    assert stopped == KILLS["conflict"]
+    assert kills.done == KILLS["conflict"]
     abort(manifest)
     assert not list((rig.repo.path / ".git/porttool").glob("*"))
 
@@ -137,10 +153,9 @@ def test_sigkill_while_continuing(rig):
     manifest = conflicting(rig)
     before = users(rig)
     solved = lines((6, "both")).encode()
-    wanted, took = None, 0.0
-    rng, stopped = random.Random(9), 0
+    wanted, took, kills = None, float("inf"), Kills(9, "continue")
     for turn in range(TRIES * KILLS["continue"]):
-        if stopped == KILLS["continue"]:
+        if kills.all(took):
             break
         for file in manifest.resolutions.glob("*"):
             file.unlink()
@@ -153,12 +168,12 @@ def test_sigkill_while_continuing(rig):
         if turn == 1:
             took = duration(lambda: resume(manifest))
             continue
-        stopped += killed(lambda: resume(manifest), rng.uniform(0, took))
+        kills.kill(lambda: resume(manifest))
         assert users(rig) in (before, before | {"refs/heads/out": wanted})
         waits = list((rig.repo.path / ".git/porttool").glob("*/state.json"))
         run = resume(manifest) if waits else apply(manifest)
         assert run.head == wanted and rig.repo.files("out")["new/place/b.txt"] == solved
-    assert stopped == KILLS["continue"]
+    assert kills.done == KILLS["continue"]
 
 
 def test_ctrl_c_changes_nothing(rig, monkeypatch):
