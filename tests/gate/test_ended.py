@@ -45,9 +45,9 @@ def test_no_worker_outlives_it(tmp_path, number, status):
     command = [sys.executable, "-m", "porttool", "gate", "--junit", "gate.xml"]
     gate = subprocess.Popen(command, cwd=tmp_path, env=told, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        assert eventually(lambda: [bool(file.read_text()) for file in home.glob("*.pid")] == [True, True], 60)
+        assert eventually(lambda: [bool(file.read_text()) for file in home.glob("*.pid")] == [True, True])
         gate.send_signal(number)
-        assert gate.wait(20) == status
+        assert gate.wait(120) == status
         assert eventually(lambda: gone(home))
     finally:
         gate.kill()

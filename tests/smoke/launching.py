@@ -53,7 +53,7 @@ def launched(folder: Path, runs: Sequence[Run], lines: list[str] | None = None, 
     return launch(runs, STACK, folder / "cache", Lines((lines if lines is not None else []).append), **options)
 
 
-def eventually(holds, seconds: float = 10.0) -> bool:
+def eventually(holds, seconds: float = 60.0) -> bool:
     """Whether something comes to hold within some seconds."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -310,7 +310,7 @@ def test_a_launcher_that_is_ended(tmp_path, number, point):
     launcher = start(tmp_path, "sleep=0.2", "stray=1", "child=1")
     until(launcher, point)
     launcher.send_signal(number)
-    launcher.communicate(timeout=30)
+    launcher.communicate(timeout=120)
     assert eventually(lambda: ours_below(tmp_path) == [])
     # Before a guard has started, and after it has ended, a launcher that is killed leaves a folder to the next sweep.
     assert point != "step 1/3" or eventually(lambda: folders(tmp_path) == [])
@@ -332,7 +332,7 @@ def test_a_guard_or_a_run_that_is_killed(tmp_path, sign):
     for guard in below:
         run = int(Path(f"/proc/{guard}/task/{guard}/children").read_text().split()[0])
         os.kill(guard if sign == "guard" else run, signal.SIGKILL)
-    out, _ = launcher.communicate(timeout=30)
+    out, _ = launcher.communicate(timeout=120)
     assert launcher.returncode == 0
     assert out.count("crashed after") == 2
     assert ours_below(tmp_path) == [] and folders(tmp_path) == [] and kept(tmp_path) == []
@@ -348,7 +348,7 @@ def test_what_an_earlier_launcher_left_is_swept(tmp_path):
     for number in (signal.SIGSTOP, signal.SIGKILL):
         for pid in (*map(int, guards), launcher.pid):
             os.kill(pid, number)
-    launcher.communicate(timeout=30)
+    launcher.communicate(timeout=120)
     lines: list[str] = []
     launched(tmp_path, [a_run(tmp_path)], lines)
     assert any(line.startswith("ended what a smoke that was killed had left: process") for line in lines)
