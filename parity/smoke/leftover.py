@@ -1,8 +1,8 @@
 """What a run has started and not ended: its processes, the ports they listen on, its folder. Found, ended, told.
 
-A process belongs to a run when its environment carries the run's mark, when it has no terminal and works or has a file
-open below the run's folder, or when a process of the run started it. One sign is not enough: Ray's workers write their
-title over their environment, and a daemon is nobody's child.
+A process belongs to a run when its environment carries the run's mark, when it has no terminal and works below the
+run's folder or has a file there open to write, or when a process of the run started it. One sign is not enough: Ray's
+workers write their title over their environment, and a daemon is nobody's child. To read there is none: launchers do.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Ours:
         living = {one.pid: one for one in _living()}
         known = {pid for pid in living if self.token and _carries(pid, mark)}
         known |= {pid for pid, one in living.items() if one.alone and _is_below(pid, self.folder)}
-        # Who asks is no sign of its own, unless it has adopted the run's orphans.
-        known = (known - {os.getpid()}) | ({self.above} - {0})
+        # Who asks, and the launcher, are no signs of their own, unless they have adopted the run's orphans.
+        known = (known - {os.getpid(), _launcher(self.token)}) | ({self.above} - {0})
         while more := {pid for pid, one in living.items() if one.parent in known} - known:
             known |= more
         return sorted(known - {os.getpid(), self.above})
@@ -174,8 +174,14 @@ def _token(folder: Path) -> str:
 
 def _is_orphan(token: str) -> bool:
     """Whether the launcher that a mark names is gone."""
-    pid, _, rest = token.partition(".")
-    return pid.isdigit() and rest.startswith(f"{_space()}.") and not Path(f"/proc/{pid}").exists()
+    pid, rest = _launcher(token), token.partition(".")[2]
+    return pid > 0 and rest.startswith(f"{_space()}.") and not Path(f"/proc/{pid}").exists()
+
+
+def _launcher(token: str) -> int:
+    """The process that a mark names; 0 for what is no mark."""
+    pid = token.partition(".")[0]
+    return int(pid) if pid.isdecimal() else 0
 
 
 def die_with_parent(number: int, parent: int) -> None:
@@ -220,14 +226,22 @@ def _is_below(pid: int, folder: Path) -> bool:
     with suppress(OSError):
         if os.readlink(f"/proc/{pid}/cwd").startswith(inside):
             return True
-        return any(target.startswith(inside) for target in _open_files(pid))
+        return any(target.startswith(inside) and _writes(pid, name) for name, target in _open_files(pid))
     return False
 
 
-def _open_files(pid: int) -> Iterator[str]:
+def _open_files(pid: int) -> Iterator[tuple[str, str]]:
+    """Each descriptor of a process, and what it is of."""
     for name in os.listdir(f"/proc/{pid}/fd"):
         with suppress(OSError):
-            yield os.readlink(f"/proc/{pid}/fd/{name}")
+            yield name, os.readlink(f"/proc/{pid}/fd/{name}")
+
+
+def _writes(pid: int, descriptor: str) -> bool:
+    with suppress(OSError):
+        told = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/fdinfo/{descriptor}").read_text().splitlines())
+        return bool(int(told["flags"], 8) & os.O_ACCMODE)
+    return False
 
 
 def _command(pid: int) -> str:
@@ -249,5 +263,5 @@ def _listening() -> Iterator[tuple[str, int]]:
 
 def _ports(pid: int, listening: dict[str, int]) -> tuple[int, ...]:
     with suppress(OSError):
-        return tuple(sorted({listening[target] for target in _open_files(pid) if target in listening}))
+        return tuple(sorted({listening[target] for _, target in _open_files(pid) if target in listening}))
     return ()

@@ -277,8 +277,8 @@ def test_sigint_from_outside(tmp_path):
     done = child("plan", str(fifo), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     writer = opened_by_reader(fifo, done)
     done.send_signal(signal.SIGINT)
+    os.close(writer)  # the signal may have come just before the read that it was to interrupt
     out, err = done.communicate(timeout=120)
-    os.close(writer)
     assert (done.returncode, out, err) == (130, b"", b"interrupted\n")
 
 

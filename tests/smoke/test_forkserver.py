@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from parity.standin.trainer import forkserver, forkserver_ray
+from parity.standin.trainer import forkserver, forkserver_ray, forkserver_shim
 from parity.standin.trainer.forkserver import ROOT, serving
 from parity.standin.trainer.forkserver_shim import HEAD, served, short_path
 
@@ -68,7 +68,7 @@ def gone(pid):
     try:
         waiting = select.poll()
         waiting.register(descriptor, select.POLLIN)
-        return bool(waiting.poll(20_000))
+        return bool(waiting.poll(60_000))
     finally:
         os.close(descriptor)
 
@@ -228,15 +228,49 @@ def test_chances_differ(server, script):
 def test_a_signal_reaches_the_process(server, script):
     """SIGTERM to what stands for a process is a SIGTERM to it."""
     path = script("""
-        import os, signal
+        import os, signal, time
         signal.signal(signal.SIGTERM, lambda *_: os._exit(9))
         print(os.getpid(), os.getpid(), flush=True)
-        signal.pause()
+        while True:
+            time.sleep(0.05)
     """)
     process, pid, _ = living(server, path)
     process.terminate()
     assert closed(process) == 9
     assert gone(pid)
+
+
+EARLY = """
+import os, signal, socket, sys
+from parity.standin.trainer import forkserver_shim as shim
+
+def asked(home, told):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return socket.socket(fileno=int(home))
+
+shim._ask = asked
+shim.main(sys.argv[1], sys.executable, ["script.py"])
+"""
+
+
+def test_a_signal_that_comes_before_it_can_be_handed_on_waits():
+    """The child is there by then: it gets the signal, and ends as it wants to."""
+    here, there = socket.socketpair()
+    with here, there:
+        command = [sys.executable, "-c", EARLY, str(there.fileno())]
+        own = {**os.environ, "PYTHONPATH": str(ROOT)}
+        with subprocess.Popen(command, pass_fds=[there.fileno()], env=own) as process:
+            there.close()
+            assert here.recv(64) == forkserver_shim.SIGNALLED + bytes([signal.SIGTERM])
+            here.sendall(forkserver_shim.ENDED + str(9 << 8).encode())
+            here.close()
+    assert process.returncode == 9
+
+
+def test_plain_python_gets_the_signals_that_waited(server):
+    """What is not served has the mask that the call had."""
+    code = "import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    assert ran(server, "-c", code).stdout == "set()\n"
 
 
 @pytest.mark.parametrize("apart", [(), ("apart",)])

@@ -54,7 +54,7 @@ def test_a_mark_is_taken_whole(ours):
 
 
 def test_a_folder_is_a_sign(ours):
-    """So is working below the run's folder, or a file there that is open; a folder beside it is not."""
+    """So is working below the run's folder, or a file there that is open to write; a folder beside it is not."""
     (ours.folder / "in").mkdir()
     beside = ours.folder.with_name(f"{ours.folder.name}x")
     beside.mkdir()
@@ -63,6 +63,26 @@ def test_a_folder_is_a_sign(ours):
         writing = sleeper(cwd="/", stdout=log)
     assert eventually(lambda: ours.pids() == sorted([inside.pid, writing.pid]))
     ended(inside, outside, writing)
+
+
+def test_who_reads_is_not_of_a_run(ours):
+    """A launcher reads the steps while a guard looks for what is left; neither it nor a copier of logs is killed."""
+    (ours.folder / "log").write_text("x")
+    with open(ours.folder / "log", "rb") as log:
+        reading = sleeper(cwd="/", stdin=log)
+    with open(ours.folder / "log", "r+b") as log:
+        writing = sleeper(cwd="/", stdin=log)
+    assert eventually(lambda: ours.pids() == [writing.pid])
+    ended(reading, writing)
+
+
+def test_the_launcher_is_not_of_its_run(ours):
+    """Whatever it has open; what it started is told by other signs."""
+    with open(ours.folder / "log", "wb") as log:
+        launcher = sleeper(cwd="/", stdout=log)
+    assert eventually(lambda: ours.pids() == [launcher.pid])
+    assert Ours(f"{launcher.pid}.{ours.token.partition('.')[2]}", ours.folder).pids() == []
+    ended(launcher)
 
 
 def test_who_has_a_terminal_is_not_of_a_run(ours):

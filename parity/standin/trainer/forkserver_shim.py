@@ -13,7 +13,7 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 SOCKET = "socket"
 RAYLET = "RAY_RAYLET_PID"  # in the environment of whatever a raylet starts
@@ -39,8 +39,11 @@ def served(arguments: Sequence[str]) -> dict[str, object] | None:
 def main(home: str, python: str, arguments: Sequence[str]) -> None:
     """Run a Python command line through the fork server of folder `home`; does not return."""
     told = served(arguments)
+    # A child is there before anybody can hand signals on to it: until then they wait.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
     if told is not None and (asked := _ask(home, told)) is not None:
-        _follow(asked)
+        _follow(asked, before)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     os.execv(python, [python, *arguments])
 
 
@@ -94,10 +97,11 @@ def _open_files() -> list[int]:
     return sorted(found)
 
 
-def _follow(server: socket.socket) -> None:
+def _follow(server: socket.socket, unblocked: Iterable[int]) -> None:
     """Hand signals on to the child and end as it ends; a Ray worker's ends with its raylet."""
     for number in FORWARDED:
         signal.signal(number, lambda got, _: server.sendall(SIGNALLED + bytes([got])))
+    signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
     told = b""
     watched = select.poll()
     watched.register(server, select.POLLIN)
