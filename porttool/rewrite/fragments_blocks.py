@@ -13,6 +13,7 @@ from tree_sitter import Language, Node, Parser
 from porttool.layout import FragmentKind
 from porttool.names import Name
 from porttool.rewrite import python_parse, yaml_tree
+from porttool.rewrite.parsing import GivenUp, parsed
 
 _TOO_DEEP: dict[FragmentKind, Callable[[bytes], bool]] = {
     "python": python_parse.too_deep,
@@ -65,13 +66,16 @@ def body_of(source: bytes, kind: FragmentKind, parent: Name) -> Body | None:
     """The body that holds the fragments below `parent` (() = the file); None where there is no such parent."""
     if _TOO_DEEP[kind](source):
         return None
-    root = parse(source, kind)
+    try:
+        root = parse(source, kind)
+    except GivenUp:
+        return None
     return _mapping(source, root, parent) if kind == "yaml" else _suite(source, root, parent)
 
 
 def parse(source: bytes, kind: FragmentKind) -> Node:
-    """The root of the syntax tree."""
-    return _parser(kind).parse(source).root_node
+    """The root of the syntax tree. Raises GivenUp."""
+    return parsed(_parser(kind), source).root_node
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -118,12 +122,12 @@ def _pairs(source: bytes, mapping: Node) -> list[Item]:
     found = []
     for pair in mapping.named_children:
         key = pair.child_by_field_name("key") if pair.type == "block_mapping_pair" else None
-        if key is None or key.text is None:
+        if key is None:
             continue
         start = _line_start(source, pair.start_byte)
         column = pair.start_byte - start
         alone = not source[start : pair.start_byte].strip()
-        name = key.text.decode("utf-8", "surrogateescape").strip("'\"")
+        name = _text(source, key).decode("utf-8", "surrogateescape").strip("'\"")
         found.append(Item(name, start, _extent(source, pair, column), column, alone, pair))
     return found
 
@@ -150,21 +154,25 @@ def _statements(source: bytes, suite: Node) -> list[Item]:
             continue
         line = _line_start(source, node.start_byte)
         column = node.start_byte - line
-        name, movable = _statement_name(node)
+        name, movable = _statement_name(source, node)
         movable = movable and not source[line : node.start_byte].strip()
         start = _with_comments(source, line, column, found[-1].end if found else 0) if movable else line
         found.append(Item(name, start, _extent(source, node, column), column, movable, node))
     return found
 
 
-def _statement_name(node: Node) -> tuple[str, bool]:
+def _statement_name(source: bytes, node: Node) -> tuple[str, bool]:
     inner = node.child_by_field_name("definition") or node
     name = inner.child_by_field_name("name")
-    if inner.type in ("function_definition", "class_definition") and name is not None and name.text:
-        return name.text.decode(), True
+    if inner.type in ("function_definition", "class_definition") and name is not None and _text(source, name):
+        return _text(source, name).decode(), True
     child = node.named_children[0] if node.type == "expression_statement" and node.named_children else None
     left = child.child_by_field_name("left") if child is not None and child.type == "assignment" else None
-    return (left.text.decode() if left is not None and left.type == "identifier" and left.text else "", False)
+    return (_text(source, left).decode() if left is not None and left.type == "identifier" else "", False)
+
+
+def _text(source: bytes, node: Node) -> bytes:
+    return source[node.start_byte : node.end_byte]
 
 
 def _with_comments(source: bytes, start: int, column: int, floor: int) -> int:

@@ -9,6 +9,7 @@ from porttool.edits import Edit, Found, splice
 from porttool.layout import FileNames, Fragment, Layout
 from porttool.names import Name
 from porttool.rewrite.fragments_blocks import Item, parse, walk
+from porttool.rewrite.parsing import GivenUp
 
 _FROM = re.compile(
     rb"^[ \t]*from[ \t]+(?P<dots>\.*)(?P<module>[\w.]*)[ \t]+import\b(?P<names>[ \t]*\([^)]*\)|[^\n]*)", re.M
@@ -74,7 +75,11 @@ def reindented(part: bytes, column: int, new_column: int) -> bytes:
 def _string_lines(source: bytes) -> set[int]:
     """The offsets of the lines that begin inside a string."""
     found: set[int] = set()
-    for node in walk(parse(source, "python")):
+    try:
+        root = parse(source, "python")
+    except GivenUp:  # a definition of a file that is no Python: nobody knows what is a string in it
+        return found
+    for node in walk(root):
         if node.type == "string" and node.start_point[0] != node.end_point[0]:
             at = source.find(b"\n", node.start_byte, node.end_byte)
             while at >= 0:

@@ -11,6 +11,7 @@ from tree_sitter import Node
 from porttool.edits import Edit, Found, Note, apart
 from porttool.layout import FileNames, Layout
 from porttool.rewrite import text
+from porttool.rewrite.parsing import GivenUp
 from porttool.rewrite.python_bindings import ImportEdits, all_entry
 from porttool.rewrite.python_config import ConfigReads
 from porttool.rewrite.python_imports import Imports, is_import_part
@@ -77,9 +78,16 @@ def scan(source: bytes, names: FileNames) -> Found:
     if not hits and not (_moves(names) and _RELATIVE.search(source)):
         return Found([], [])
     if too_deep(source):
-        plain = text.scan(source, names)
-        return Found(plain.edits, [*plain.notes, Note(0, "unparsable", "this nests deeper than Python goes")])
-    return _Scan(source, names, lexicon).run(hits)
+        return _as_text(source, names, "this nests deeper than Python goes")
+    try:
+        return _Scan(source, names, lexicon).run(hits)
+    except GivenUp:
+        return _as_text(source, names, "this is too far from Python for the parser")
+
+
+def _as_text(source: bytes, names: FileNames, why: str) -> Found:
+    plain = text.scan(source, names)
+    return Found(plain.edits, [*plain.notes, Note(0, "unparsable", why)])
 
 
 def _is_a_name(source: bytes, start: int, end: int) -> bool:

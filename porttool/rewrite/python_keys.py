@@ -35,12 +35,12 @@ class Step(NamedTuple):
     style: str
 
 
-def key_string(node: Node | None) -> Node | None:
+def key_string(node: Node | None, tree: Tree) -> Node | None:
     """The content of a string literal; None for anything else, for bytes, escapes and interpolations."""
     if node is None or node.type != "string" or node.child_count != 3:
         return None
     opening, content, _ = node.children
-    if not opening.text or b"b" in opening.text.lower():
+    if not tree.text(opening) or b"b" in tree.text(opening).lower():
         return None
     return content if content.type == "string_content" and not content.child_count else None
 
@@ -89,7 +89,7 @@ class Keys:
 
     def _item(self, node: Node) -> tuple[Node, list[Step]] | None:
         inner, held = node.child_by_field_name("value"), node.children_by_field_name("subscript")
-        key = key_string(held[0]) if len(held) == 1 else None
+        key = key_string(held[0], self.tree) if len(held) == 1 else None
         return (inner, self._named(key, inner, node, "item")) if inner is not None and key is not None else None
 
     def _call(self, node: Node) -> tuple[Node, list[Step]] | None:
@@ -99,7 +99,7 @@ class Keys:
         if function.type == "attribute":
             method, inner = function.child_by_field_name("attribute"), function.child_by_field_name("object")
             if method is not None and inner is not None and self.tree.text(method) in _GETTERS:
-                key = key_string(_value(given[0], self.tree, b"key"))
+                key = key_string(_value(given[0], self.tree, b"key"), self.tree)
                 if key is not None:
                     return inner, self._named(key, inner, node, "get")
         text = self.tree.text(function)
@@ -108,7 +108,7 @@ class Keys:
         omega, _, method_name = text.rpartition(b".")
         selects = omega.endswith(b"OmegaConf") and method_name in _SELECTS
         if len(given) > 1 and (selects or text in _ATTRIBUTE_CALLS):
-            key = key_string(_value(given[1], self.tree, b"key"))
+            key = key_string(_value(given[1], self.tree, b"key"), self.tree)
             if key is not None:
                 return given[0], self._named(key, given[0], node, "select" if selects else "argument")
         return None
@@ -116,7 +116,7 @@ class Keys:
     def _membership(self, node: Node) -> tuple[Node, list[Step]] | None:
         if node.named_child_count != 2 or node.children[1].type not in ("in", "not in"):
             return None
-        key, inner = key_string(node.children[0]), node.children[-1]
+        key, inner = key_string(node.children[0], self.tree), node.children[-1]
         return (inner, self._named(key, inner, node, "argument")) if key is not None else None
 
     def _named(self, key: Node, inner: Node, node: Node, style: str) -> list[Step]:

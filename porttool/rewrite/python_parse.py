@@ -10,6 +10,7 @@ import tree_sitter_python
 from tree_sitter import Language, Parser, Tree
 
 from porttool.layout import FileNames
+from porttool.rewrite.parsing import parsed
 
 _DEEPEST = 150
 _LINE_END = re.compile(rb"[\r\n]+")
@@ -30,13 +31,13 @@ class Recent:
         tree = None if before is None else self._renewed(*before, source)
         # Only of sound sources there is one tree; how an error is got over may depend on the tree before.
         if tree is None or tree.root_node.has_error:
-            tree = _parser().parse(source)
+            tree = parsed(_parser(), source)
         if not tree.root_node.has_error:
             self._keep(path, source, tree)
         return tree
 
     def _renewed(self, old: bytes, tree: Tree, source: bytes) -> Tree:
-        return tree if old == source else _parser().parse(source, _edited(old, tree, source))
+        return tree if old == source else parsed(_parser(), source, _edited(old, tree, source))
 
     def _forget(self, path: str) -> tuple[bytes, Tree] | None:
         found = self._trees.pop(path, None)
@@ -52,7 +53,7 @@ class Recent:
 
 
 def parse(source: bytes, names: FileNames) -> Tree:
-    """The tree of a source; its offsets are those of `source`, whatever its encoding."""
+    """The tree of a source; its offsets are those of `source`, whatever its encoding. Raises GivenUp."""
     recent: Recent = names.layout.memory.setdefault("python", Recent())
     return recent.parse(_parsable(source), names.path)
 

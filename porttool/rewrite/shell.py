@@ -12,6 +12,7 @@ from tree_sitter import Language, Node, Parser
 from porttool.edits import Found
 from porttool.layout import FileNames
 from porttool.rewrite import text
+from porttool.rewrite.parsing import GivenUp, parsed
 
 # Commands whose own `name=value` words are no overrides.
 _TAKES_ASSIGNMENTS = frozenset(
@@ -32,7 +33,7 @@ def scan(source: bytes, names: FileNames) -> Found:
     arguments: dict[int, bool] | None = None
     if names.layout.keys and any(word in source for word in text.lexicon_words(names.layout)):
         arguments = {}
-        for node in _nodes(_parser().parse(source).root_node):
+        for node in _commands(source):
             if node.type == "command":
                 _read_command(node, source, arguments)
             elif node.type == "array":
@@ -40,6 +41,14 @@ def scan(source: bytes, names: FileNames) -> Found:
             elif node.type == "variable_assignment" and (name := node.child_by_field_name("name")) is not None:
                 arguments[name.start_byte] = False
     return text.scan(source, names, arguments=arguments)
+
+
+def _commands(source: bytes) -> Iterator[Node]:
+    """The nodes of a script; none where the parser gives it up."""
+    try:
+        return _nodes(parsed(_parser(), source).root_node)
+    except GivenUp:
+        return iter(())
 
 
 def _nodes(root: Node) -> Iterator[Node]:

@@ -11,6 +11,7 @@ import tree_sitter_yaml
 from tree_sitter import Language, Node, Parser
 
 from porttool.rewrite.overrides import decode
+from porttool.rewrite.parsing import GivenUp, parsed
 
 BOM = b"\xef\xbb\xbf"
 _DEEPEST = 64  # what nests deeper is one opaque value
@@ -98,7 +99,10 @@ def documents(source: bytes) -> list[tuple[Entry, ...]] | None:
     """The root entries of each document; None where the grammar cannot read the file."""
     if too_deep(source):
         return None
-    root = _parser().parse(source).root_node
+    try:
+        root = parsed(_parser(), source).root_node
+    except GivenUp:
+        return None
     if root.has_error:
         return None
     found = []
