@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from porttool.repo import Repository
-from porttool.status_delta import Told, told
+from porttool.status_delta import Delta, Told, delta_of, told
 from porttool.status_pair import Match, Pairing, Tie, pair, undone_by
 from porttool.translate import Translator
 
@@ -78,8 +78,27 @@ def status(
     sources = [told(repository, oid) for oid in source]
     sources += [replace(told(repository, oid, back), oid=name) for name, oid in (patches or {}).items()]
     targets = [told(repository, oid, back) for oid in target]
-    pairing = pair(sources, targets)
+    pairing = pair(sources, targets, Onward(repository, translator, source, patches or {}))
     return standings(sources, targets, pairing, listed=listed, skipped=skipped, declared=declared)
+
+
+class Onward:
+    """What a commit does in the names of the target, read once."""
+
+    def __init__(
+        self, repository: Repository, translator: Translator, source: Collection[str], patches: Mapping[str, str]
+    ) -> None:
+        self._repository, self._translator = repository, translator
+        self._source, self._patches = frozenset(source), patches
+        self._known: dict[str, Delta] = {}
+
+    def __call__(self, commit: Told) -> Delta:
+        found = self._known.get(commit.oid)
+        if found is None:
+            there = self._repository.commit(self._patches.get(commit.oid, commit.oid))
+            translator = self._translator if commit.oid in self._source else None
+            found = self._known[commit.oid] = delta_of(self._repository, there, translator)
+        return found
 
 
 def standings(

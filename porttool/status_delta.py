@@ -32,6 +32,11 @@ class Delta:
         return sum(_number(item) * n for item, n in self.items.items()) % MODULUS
 
     @cached_property
+    def size(self) -> tuple[int, int]:
+        """How many lines it adds, and how many it removes: the same in any layout, for most commits."""
+        return sum(n for n in self.items.values() if n > 0), sum(n for n in self.items.values() if n < 0)
+
+    @cached_property
     def weight(self) -> float:
         return sum(_heft(item) * abs(n) for item, n in self.items.items())
 

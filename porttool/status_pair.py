@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
@@ -46,10 +46,17 @@ class Pairing:
     ties: tuple[Tie, ...]
 
 
-def pair(sources: Sequence[Told], targets: Sequence[Told]) -> Pairing:
-    """Pairs two branches, each given in the order of its history."""
-    work = _Pairer(sources, targets)
+def pair(
+    sources: Sequence[Told], targets: Sequence[Told], onward: Callable[[Told], Delta] | None = None
+) -> Pairing:
+    """Pairs two branches, each given in the order of its history.
+
+    `onward` gives what a commit does in the names of the target. Where two old names became one, or a new name was in
+    use on the source already, the way back cannot tell, but the way there still does.
+    """
+    work = _Pairer(sources, targets, onward)
     work.identical()
+    work.identical_onward()
     work.empty()
     work.sums("squash", work.sources, work.targets)
     work.sums("split", work.targets, work.sources)
@@ -62,9 +69,12 @@ def pair(sources: Sequence[Told], targets: Sequence[Told]) -> Pairing:
 
 
 class _Pairer:
-    def __init__(self, sources: Sequence[Told], targets: Sequence[Told]) -> None:
+    def __init__(
+        self, sources: Sequence[Told], targets: Sequence[Told], onward: Callable[[Told], Delta] | None
+    ) -> None:
         self.sources = list(sources)
         self.targets = list(targets)
+        self.onward = onward
         self.matches: list[Match] = []
         self.ties: list[Tie] = []
         self._taken: set[str] = set()
@@ -89,14 +99,18 @@ class _Pairer:
 
     def identical(self) -> None:
         """Commits with one identity; where it has several on a side, the evidence has to tell them apart."""
-        groups: dict[int, tuple[list[Told], list[Told]]] = defaultdict(lambda: ([], []))
-        for side, commits in enumerate((self.sources, self.targets)):
-            for commit in commits:
-                if commit.delta.items:
-                    groups[commit.delta.signature][side].append(commit)
-        for sources, targets in groups.values():
-            if sources and targets:
-                self._assign(sources, targets)
+        for sources, targets in _alike(self.sources, self.targets, lambda commit: commit.delta.signature):
+            self._assign(sources, targets)
+
+    def identical_onward(self) -> None:
+        """The same in the names of the target, among commits that add and remove as much."""
+        onward = self.onward
+        if onward is None:
+            return
+        free = self._free(self.sources), self._free(self.targets)
+        for sources, targets in _alike(*free, lambda commit: commit.delta.size):
+            for here, there in _alike(sources, targets, lambda commit: onward(commit).signature):
+                self._assign(here, there)
 
     def _assign(self, sources: list[Told], targets: list[Told]) -> None:
         for source, target in best_mates(sources, targets, lambda s, t: float(_agreement(s, t)), gap=0.5):
@@ -179,6 +193,10 @@ class _Pairer:
         """Ports that somebody resolved, adapted or amended: the mutual best, and only where it is clearly the best."""
         sources, targets = self._free(self.sources), self._free(self.targets)
         near = _likenesses(sources, targets)
+        if self.onward:
+            there = ([replace(c, delta=self.onward(c)) for c in side] for side in (sources, targets))
+            for ends, like in _likenesses(*there).items():
+                near[ends] = max(like, near.get(ends, 0.0))
 
         def score(source: Told, target: Told) -> float:
             if self._elsewhere(source, target) or (self._named.get(target.oid) and not _names(target, source)):
@@ -323,6 +341,18 @@ def _likenesses(sources: Sequence[Told], targets: Sequence[Told]) -> dict[tuple[
             if source.oid in hits or evidence(source, target):
                 found[source.oid, target.oid] = source.delta.likeness(target.delta)
     return found
+
+
+def _alike(
+    sources: Iterable[Told], targets: Iterable[Told], key: Callable[[Told], object]
+) -> list[tuple[list[Told], list[Told]]]:
+    """The commits with content that have one key, where both sides have some."""
+    groups: dict[object, tuple[list[Told], list[Told]]] = defaultdict(lambda: ([], []))
+    for side, commits in enumerate((sources, targets)):
+        for commit in commits:
+            if commit.delta.items:
+                groups[key(commit)][side].append(commit)
+    return [sides for sides in groups.values() if all(sides)]
 
 
 def _oids(commits: Iterable[Told]) -> tuple[str, ...]:

@@ -233,3 +233,17 @@ def test_a_resolved_port_wins_over_a_commit_of_the_target_alone(repo):
     assert [(s.mates, s.how, s.state) for s in found.source] == [((port,), "named", "changed since")]
     assert [s.state for s in found.target] == ["only there", "changed since"]
     assert asked(repo, [source], [own, port], declared=[source]).source[0].state == "ported"
+
+
+def test_a_name_that_was_in_use_on_the_source_already(repo):
+    """`FreshWorker` of the target may have been called either; carried on, the source's commit says the same."""
+    repo.commit({"pkg/a.py": "one = 1\n"}, branch="source")
+    repo.commit({"pkg/a.py": "one = 1\n# target\n"}, branch="target")
+    text = "use = FreshWorker\nagain = FreshWorker\n"
+    mine = repo.commit({"pkg/a.py": "one = 1\n" + text}, branch="source", author=AUTHORS[0])
+    port = repo.commit(
+        {"pkg/a.py": "one = 1\n# target\n" + text}, branch="target", author=AUTHORS[1], message="other\n"
+    )
+    repository = Repository.open(repo.path)
+    found = status(repository, [mine], [port], Translator(LAYOUT, repository))
+    assert [(one.state, one.how, one.mates) for one in found.source] == [("ported", "identity", (port,))]

@@ -260,3 +260,39 @@ def test_about_equally_similar_is_a_tie():
     assert 0.005 < likes[1] - likes[0] < 0.06
     found = pair([source], [near, far])
     assert (found.matches, len(found.ties)) == ((), 1)
+
+
+def test_what_only_the_way_there_can_tell():
+    """A target that carried back differs from its source is the port all the same, where carried on they are equal."""
+    source, target = commit("s", "+x -y"), commit("t", "+u -v", author=BOB)
+    onward = {"s": delta("+q -r"), "t": delta("+q -r")}
+    assert matches([source], [target]) == []
+    [match] = pair([source], [target], lambda one: onward[one.oid]).matches
+    assert (match.how, match.likeness) == ("identity", 1.0)
+    onward["t"] = delta("+m -n")
+    assert pair([source], [target], lambda one: onward[one.oid]).matches == ()
+
+
+def test_the_way_there_is_asked_where_it_can_tell():
+    """What is paired by then, or of another size than everything on the other side, is not read again for identity."""
+    asked = []
+
+    def onward(one):
+        asked.append(one.oid)
+        return one.delta
+
+    sources = [commit("s0", "+x"), commit("s1", "+a +b")]
+    targets = [commit("t0", "+x"), commit("t1", "+c +d")]
+    assert [match.sources for match in pair(sources, targets, onward).matches] == [("s0",)]
+    assert set(asked) == {"s1", "t1"}
+    asked.clear()
+    pair(sources, [commit("t0", "+x")], onward)
+    assert "s0" not in asked and "t0" not in asked
+
+
+def test_likeness_is_the_greater_of_both_ways():
+    """A port that somebody adapted is found by what it shares in the names of either side."""
+    source, target = commit("s", "+x -y +z"), commit("t", "+u -v +z2", author=BOB)
+    onward = {"s": delta("+q -r +z"), "t": delta("+q -r +z2")}
+    [match] = pair([source], [target], lambda one: onward[one.oid]).matches
+    assert match.how == "similar" and 0.5 < match.likeness < 1
