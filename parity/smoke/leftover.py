@@ -175,7 +175,7 @@ def _token(folder: Path) -> str:
 def _is_orphan(token: str) -> bool:
     """Whether the launcher that a mark names is gone."""
     pid, rest = _launcher(token), token.partition(".")[2]
-    return pid > 0 and rest.startswith(f"{_space()}.") and not Path(f"/proc/{pid}").exists()
+    return pid > 0 and rest.startswith(f"{_space()}.") and _process(pid) is None
 
 
 def _launcher(token: str) -> int:
@@ -207,12 +207,17 @@ class _Living(NamedTuple):
 def _living() -> Iterator[_Living]:
     """Every process that is not a zombie."""
     for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            with suppress(OSError):
-                # The name is in brackets and may hold anything, brackets too.
-                told = Path(f"/proc/{entry.name}/stat").read_text(errors="replace").rpartition(")")[2].split()
-                if told[0] not in "ZX":
-                    yield _Living(int(entry.name), int(told[1]), told[4] == "0")
+        if entry.name.isdigit() and (one := _process(int(entry.name))):
+            yield one
+
+
+def _process(pid: int) -> _Living | None:
+    """A process by its id; None where it has ended, though nobody may have asked how."""
+    with suppress(OSError):
+        # The name is in brackets and may hold anything, brackets too.
+        told = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        return None if told[0] in "ZX" else _Living(pid, int(told[1]), told[4] == "0")
+    return None
 
 
 def _carries(pid: int, mark: bytes) -> bool:

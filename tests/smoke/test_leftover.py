@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -182,6 +183,16 @@ def test_the_sweep_takes_what_nobody_owns(ours, tmp_path):
     assert [left.pid for left in sweep()] == [process.pid]
     process.wait()
     assert sorted(tmp_path.iterdir()) == sorted([ours.folder, other_machine, empty, foreign])
+
+
+def test_a_launcher_nobody_waited_for_is_gone(ours, tmp_path):
+    """Where the first process of a container reaps nobody, the killed stay in the list of processes."""
+    launcher = subprocess.Popen(["/bin/true"])
+    state = Path(f"/proc/{launcher.pid}/stat")
+    assert eventually(lambda: state.read_text().rpartition(")")[2].split()[0] == "Z")
+    folder = owned(tmp_path / "smoke-zombie", f"{launcher.pid}.{ours.token.split('.')[1]}.zombie")
+    assert sweep() == [] and not folder.exists()
+    launcher.wait()
 
 
 KILLED = """
