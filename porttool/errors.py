@@ -11,8 +11,11 @@ EXIT_ENVIRONMENT = 3  # the repository, the machine, or INCOMPARABLE
 EXIT_BUG = 70
 EXIT_INTERRUPTED = 130
 
-# Control characters of both sets, the marks that turn the direction of text around, and bytes that are no text.
-_UNSEEN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# Control characters of both sets, what has no width, the marks that turn the direction of text around, and bytes that
+# are no text.
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
 
 
 def visible(text: str, *, lines: bool = False) -> str:

@@ -275,8 +275,8 @@ def test_audit_json_holds_the_rest():
     assert told["style"][0]["kind"] == "width"
 
 
-EVIL = "a\x1b]0;x\x07\x9b31m\x7f\r\u202eb"
-SHOWN = r"a\x1b]0;x\x07\x9b31m\x7f\r\u202eb"
+EVIL = "a\x1b]0;x\x07\x9b31m\x7f\r\u202e\u200b\u2060\ufeff\xadb"
+SHOWN = r"a\x1b]0;x\x07\x9b31m\x7f\r\u202e\u200b\u2060\ufeff\xadb"
 
 
 def evil() -> Audit:
@@ -293,7 +293,7 @@ def evil() -> Audit:
 
 @pytest.mark.parametrize("width", [80, 300])
 def test_no_control_byte_reaches_a_terminal(width):
-    """ESC, BEL, CSI, DEL, CR and marks of direction are shown escaped, wherever a commit put them."""
+    """ESC, BEL, CSI, DEL, CR, marks of direction and what has no width are escaped, wherever a commit put them."""
     shown = screen(evil(), width)
     assert not re.search(r"[^\x20-\x7e\n\u2500-\u257f]", shown)
     assert shown.count(SHOWN) >= 10
