@@ -61,7 +61,7 @@ def _scenario(one: Pair, out: Console, names: tuple[str, str], told: set[str]) -
     findings = one.comparison.findings
     _first(one, findings[0], out, names)
     rows = rows_of(one, findings)
-    table(out, names, rows[:LISTED], "read by" if one.readers else "cause")
+    table(out, names, rows[:LISTED])
     if len(rows) > LISTED:
         out.print(f"and {len(rows) - LISTED} more rows: see --json")
     alike = _shared_line(one, told).lstrip("; ")

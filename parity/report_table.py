@@ -20,33 +20,30 @@ _WIDE = 140
 
 
 class TableRow(NamedTuple):
-    """One differing key."""
+    """One differing key; `why` is who reads it, and where nobody does, the cause."""
 
     key: str
     left: str
     right: str
     origin: str
-    reader: str
+    why: str
+    is_read: bool
 
 
 def rows_of(one: Pair, findings: Iterable[Finding]) -> list[TableRow]:
     """The rows of some findings; one that is the same in several calls is one row."""
     order = sorted({call for side in (one.left, one.right) for call in calls(side)}, key=len, reverse=True)
-    grouped: dict[tuple[str, ...], list[str]] = {}
+    grouped: dict[TableRow, list[str]] = {}
     for finding in findings:
         call = next((name for name in order if finding.probe == "wire" and finding.key.startswith(f"{name}.")), "")
         held = finding.left or finding.right
-        reader = _reader(one, finding)
-        rest = finding.key.removeprefix(f"{call}.")
         # A row is known by all but its call, and by where the value comes from only through the first call.
-        grouped.setdefault((finding.probe, rest, *_sides(finding), held.origin if held else "", reader), []).append(
-            call
-        )
-    rows = []
-    for (probe, rest, left, right, origin, reader), names in grouped.items():
-        where = f" in {', '.join(names)}" if names[0] else ""
-        rows.append(TableRow(f"{probe}.{rest}{where}", left, right, origin, reader))
-    return rows
+        key = f"{finding.probe}.{finding.key.removeprefix(f'{call}.')}"
+        row = TableRow(key, *_sides(finding), held.origin if held else "", *_why(one, finding))
+        grouped.setdefault(row, []).append(call)
+    return [
+        row._replace(key=f"{row.key} in {', '.join(names)}") if names[0] else row for row, names in grouped.items()
+    ]
 
 
 def _sides(finding: Finding) -> tuple[str, str]:
@@ -70,20 +67,22 @@ def _count(order: Leaf) -> str:
     return f"{str(order.value).count('>') + 1} calls"
 
 
-def _reader(one: Pair, finding: Finding) -> str:
+def _why(one: Pair, finding: Finding) -> tuple[str, bool]:
     if finding.probe != "consumers":
-        return one.reader(finding) or finding.cause
+        reader = one.reader(finding)
+        return reader or finding.cause, bool(reader)
     held = finding.left or finding.right
-    return f"{held.value}" if held is not None and not (finding.left and finding.right) else ""
+    return f"{held.value}" if held is not None and not (finding.left and finding.right) else "", False
 
 
-def table(out: Console, names: tuple[str, str], rows: Sequence[TableRow], last: str = "read by") -> None:
+def table(out: Console, names: tuple[str, str], rows: Sequence[TableRow]) -> None:
     """A table on a wide screen; on a narrow one a block a key, as nothing may be cut."""
-    head = ("key", *names, "comes from", last)
+    kinds = {row.is_read: "read by" if row.is_read else "cause" for row in rows if row.why}
+    head = ("key", *names, "comes from", " or ".join(kinds[kind] for kind in sorted(kinds, reverse=True)))
     if out.width < _WIDE:
         for row in rows:
             out.print(row.key, soft_wrap=True)
-            for name, cell in zip(head[1:], row[1:], strict=True):
+            for name, cell in zip((*head[1:-1], kinds.get(row.is_read, "")), row[1:-1], strict=True):
                 if cell:
                     out.print(f"    {name}: {cell}", soft_wrap=True)
         return
@@ -91,7 +90,7 @@ def table(out: Console, names: tuple[str, str], rows: Sequence[TableRow], last: 
     for name, ratio in zip(head, (6, 4, 4, 6, 6), strict=True):
         made.add_column(name, overflow="fold", max_width=out.width * ratio // 26)
     for row in rows:
-        made.add_row(*map(Text, row))
+        made.add_row(*map(Text, row[:-1]))
     with out.capture() as captured:
         out.print(made)
     for line in captured.get().splitlines():

@@ -12,6 +12,7 @@ from parity.compare import Rule
 from parity.probes.pairs import pair, worst
 from parity.report import screen
 from parity.report_json import pairs_json
+from parity.report_table import TableRow, table
 from parity.store import Store
 from parity.verdict import Verdict
 from porttool.screen import console
@@ -64,6 +65,30 @@ def test_wide_screen_has_a_table():
     assert re.split(r" {2,}", head.strip()) == ["key", "recipe", "port", "comes from", "read by"]
     assert all(line == line.rstrip() for line in lines)
     assert max(map(len, lines)) <= 200
+
+
+def test_a_cause_is_no_reader():
+    """What is in no dict of the server has a cause in the place of a reader, and is not said to be read by it."""
+    read = TableRow("meta.k", "1", "2", "", "srv/batch.py:split:1", is_read=True)
+    caused = TableRow("order", "3 calls", "4 calls", "", "another order", is_read=False)
+
+    def lines(*rows, width):
+        out = io.StringIO()
+        shown = console(out, colour=False)
+        shown.width = width
+        table(shown, NAMES, rows)
+        return out.getvalue().splitlines()
+
+    narrow = lines(read, caused, width=80)
+    assert narrow[3] == "    read by: srv/batch.py:split:1" and narrow[-1] == "    cause: another order"
+    heads = [lines(*rows, width=200)[0].rstrip() for rows in ((read,), (caused,), (read, caused))]
+    assert [re.split(r" {2,}", head)[-1] for head in heads] == ["read by", "cause", "read by or cause"]
+
+
+def test_a_finding_without_a_reader_has_its_cause():
+    """Without a scan nobody is known to read a key."""
+    lines = printed(paired(requested({"k": 1}), requested({"k": "1"}, side="target"), scan=None))
+    assert "    cause: int on the left, str on the right" in lines and not any("read by" in line for line in lines)
 
 
 def test_the_answer_stands_above_several():
