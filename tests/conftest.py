@@ -11,7 +11,7 @@ from pathlib import Path
 import pygit2
 import pytest
 
-from tests.support.environment import of_the_machine
+from tests.support.environment import hear_ctrl_c, of_the_machine
 from tests.support.repos import IDENTITY, Repo, new_repo
 
 _HOME = Path.home().resolve()
@@ -43,6 +43,7 @@ def _refuse_writes_to_home(event: str, arguments: tuple[object, ...]) -> None:
 
 
 sys.addaudithook(_refuse_writes_to_home)
+hear_ctrl_c()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
