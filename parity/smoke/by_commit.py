@@ -75,7 +75,7 @@ class Walk:
 
 def by_commit(trainer: Trainer, watch: Watch) -> list[Walk]:
     """Each scenario along the first parents from the target's base to the right side."""
-    steps = _steps(trainer)
+    steps = stops(trainer)
     of, seeds = trainer.of, trainer.seeds
     runs = []
     for scenario in trainer.scenarios:
@@ -95,8 +95,8 @@ def caused(shown: Sequence[Shown], walks: Sequence[Walk]) -> tuple[Shown, ...]:
     return tuple(replace(one, causes=causes.get(one.scenario, ())) for one in shown)
 
 
-def _steps(trainer: Trainer) -> list[tuple[Checkout, str]]:
-    """The target's base and each commit after it, with its subject."""
+def stops(trainer: Trainer) -> list[tuple[Checkout, str]]:
+    """The target's base and each commit after it, with its subject. Raises UsageError where there is none after it."""
     manifest = trainer.of.manifest
     repository: Repository = open_location(manifest.repo(manifest.target))
     base = repository.resolve(manifest.target.ref)

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 def _smoke(trainer: Trainer, args: argparse.Namespace) -> int:
     """Both sides compared; the page, pictures and tables; and by commit where it is asked for."""
     from parity.smoke.as_json import smoke_json
-    from parity.smoke.by_commit import by_commit, caused
+    from parity.smoke.by_commit import by_commit, caused, stops
     from parity.smoke.by_commit_screen import screen as walks_screen
     from parity.smoke.page import write
     from parity.smoke.run import smoke
@@ -86,6 +86,8 @@ def _smoke(trainer: Trainer, args: argparse.Namespace) -> int:
 
     manifest = trainer.of.manifest
     folder = Path(args.out) if args.out else manifest.root / "build" / "smoke" / manifest.path.stem
+    if args.by_commit:
+        stops(trainer)  # where there is nothing to walk, nothing is trained
     with _watching() as watch:
         told = smoke(trainer, watch)
         walks = by_commit(trainer, watch) if args.by_commit else []

@@ -109,6 +109,13 @@ def test_nothing_is_ported(trained):
         by_commit(trainer(trained, "main"), Lines([].append))
 
 
+def test_nothing_to_walk_is_told_before_anything_is_trained(run, trained):
+    """Not after minutes of it."""
+    code, out, err = run("smoke", "--by-commit", "--ref", "main")
+    assert (code, out) == (2, "") and "training run" not in err
+    assert "hint: port first: porttool apply" in err
+
+
 def test_causes_stand_beside_their_scenario(trained):
     """What is shown of a scenario gets the commits of its own walk."""
     [walk] = by_commit(trainer(trained), Lines([].append))
