@@ -8,7 +8,6 @@ import pytest
 
 from parity.capture import PACKAGES, Checkout, stack
 from porttool.errors import EnvironmentFault, PortError
-from porttool.manifest import load
 from tests.faults import run, smoke, suite
 from tests.faults.judged import Raised, judge, names
 
@@ -35,8 +34,6 @@ def test_every_fault_is_caught_and_every_control_is_silent(tmp_path, monkeypatch
         stack()
     except EnvironmentFault as error:
         pytest.skip(f"{error.message}: captures need {len(PACKAGES)} packages of the trainer")
-    if not load(run.MANIFEST).parity:
-        pytest.skip("the manifest has no parity section")
     monkeypatch.setenv("HOME", str(tmp_path))  # packages of the trainer stack write there
     answers = run.run(run.setting(), tmp_path / "cache", jobs=os.cpu_count() or 1)
     assert [(answer.fault.name, answer.caught, answer.loud) for answer in answers if not answer.good] == []

@@ -20,7 +20,7 @@ from pathlib import Path
 
 def step(job, scratch):
     Path(os.environ["HOME"], f"{job.side}.pid").write_text(str(os.getpid()))
-    time.sleep(100)
+    time.sleep(1000)
 """
 
 

@@ -307,7 +307,9 @@ def until(launcher: subprocess.Popen[str], text: str) -> None:
 )
 def test_a_launcher_that_is_ended(tmp_path, number, point):
     """At whatever point: no process, no folder and no part of a file is left, and the next launch goes on."""
-    launcher = start(tmp_path, "sleep=0.2", "stray=1", "child=1")
+    # A run that does not end by itself, where the signal comes before its end.
+    hangs = ("hang=2",) if point in ("started", "step 1/3") else ()
+    launcher = start(tmp_path, "sleep=0.2", "stray=1", "child=1", *hangs)
     until(launcher, point)
     launcher.send_signal(number)
     launcher.communicate(timeout=120)

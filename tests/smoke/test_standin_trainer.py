@@ -244,7 +244,7 @@ def test_the_end_of_a_log_is_what_ended_the_run(tmp_path):
 
 
 SLEEPER = (
-    "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], {}); {}"
+    "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'], {}); {}"
 )
 
 
@@ -268,7 +268,7 @@ def ignores(pid: int, number: signal.Signals) -> bool:
 def test_what_is_left_of_a_run_is_ended(tmp_path, monkeypatch):
     """A process in a group of its own is of the run's session; it is killed when it does not follow."""
     monkeypatch.setattr(processes, "FOLLOW", 0.0)
-    run = start(tmp_path, SLEEPER.format("process_group=0", "time.sleep(60)"))
+    run = start(tmp_path, SLEEPER.format("process_group=0", "time.sleep(1000)"))
     assert until(lambda: len(processes.of_session(run.pid)) == 2)
     processes.end(run)
     assert run.returncode == -signal.SIGTERM
@@ -278,7 +278,7 @@ def test_what_is_left_of_a_run_is_ended(tmp_path, monkeypatch):
 def test_a_run_that_does_not_listen_is_killed(tmp_path, monkeypatch):
     """Being asked is not enough for a process that ignores it."""
     monkeypatch.setattr(processes, "ASKED", 0.1)
-    run = start(tmp_path, "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)")
+    run = start(tmp_path, "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(1000)")
     assert until(lambda: ignores(run.pid, signal.SIGTERM))
     processes.end(run)
     assert run.returncode == -signal.SIGKILL
@@ -288,8 +288,8 @@ def test_a_run_dies_with_its_caller(tmp_path):
     """The kernel sees to it, also where the caller is killed and cleans up nothing."""
     code = (
         "import os, sys, time; from pathlib import Path; from parity.standin.trainer import processes\n"
-        "run = processes.start([sys.executable, '-c', 'import time; time.sleep(60)'], Path(), dict(os.environ), 2)\n"
-        "print(run.pid, flush=True); time.sleep(60)"
+        "run = processes.start([sys.executable, '-c', 'import time; time.sleep(1000)'], Path(), dict(os.environ), 2)\n"
+        "print(run.pid, flush=True); time.sleep(1000)"
     )
     root = str(Path(fit.__file__).resolve().parents[3])
     caller = subprocess.Popen(
